@@ -1,0 +1,11 @@
+"""gymnasium environments behind TF-Agents' PyEnvironment."""
+
+from srdice_tf.environments.suite import CONTINUOUS_TASKS
+from srdice_tf.environments.suite import description
+from srdice_tf.environments.suite import load
+from srdice_tf.environments.suite import load_batch
+from srdice_tf.environments.suite import time_limit
+
+__all__ = [
+    'CONTINUOUS_TASKS', 'description', 'load', 'load_batch', 'time_limit',
+]

@@ -1,0 +1,107 @@
+"""Loads environments by their id."""
+
+import difflib
+
+import gymnasium
+
+from srdice_tf import errors
+from srdice_tf.environments import atari
+from srdice_tf.environments import batched
+from srdice_tf.environments import chain
+from srdice_tf.environments import gymnasium_env
+
+# The paper's Ant observes contact forces: 111 numbers, where v4 gives 27.
+_ARGUMENTS = {'Ant-v4': {'use_contact_forces': True}}
+
+CONTINUOUS_TASKS = (
+    'Pendulum-v1',
+    'Reacher-v4',
+    'HalfCheetah-v4',
+    'Hopper-v4',
+    'Walker2d-v4',
+    'Ant-v4',
+    'Humanoid-v4',
+)
+
+gymnasium.register(
+    'FiveStateChain', entry_point=chain.FiveStateChain, max_episode_steps=200
+)
+
+
+def load(
+    env_id: str, seed: int = 0, max_episode_steps: int | None = None
+) -> gymnasium_env.GymnasiumEnvironment:
+  """Returns the environment `env_id`, one episode at a time.
+
+  Args:
+    env_id: any gymnasium id with Box or Discrete actions; 'ALE/...' ids get
+      the paper's pre-processing; 'FiveStateChain'.
+    seed: of the episodes; the same seed gives the same run.
+    max_episode_steps: replaces the environment's own time limit.
+
+  Raises:
+    UserError: if there is no such environment or it cannot be used.
+  """
+  frame_stack = atari.FRAME_STACK if atari.is_atari(env_id) else 0
+  env = _make(env_id, max_episode_steps)
+  return gymnasium_env.GymnasiumEnvironment(env, seed, frame_stack)
+
+
+def load_batch(
+    env_id: str,
+    num_envs: int,
+    seed: int = 0,
+    max_episode_steps: int | None = None,
+    single_episode: bool = False,
+) -> batched.BatchedEnvironment:
+  """Returns `num_envs` environments that step together, seeded apart."""
+  envs = [
+      load(env_id, seed * 1_000_003 + i, max_episode_steps)
+      for i in range(num_envs)
+  ]
+  return batched.BatchedEnvironment(envs, single_episode)
+
+
+def description(env_id: str) -> dict:
+  """Returns what fixes the meaning of the environment's data."""
+  if atari.is_atari(env_id):
+    return {'id': env_id, **atari.preprocessing()}
+  return {'id': env_id, **_ARGUMENTS.get(env_id, {})}
+
+
+def time_limit(env_id: str) -> int | None:
+  """Returns the environment's own limit on the steps of an episode."""
+  if atari.is_atari(env_id):
+    return atari.MAX_AGENT_STEPS
+  return _spec(env_id).max_episode_steps
+
+
+def _spec(env_id: str):
+  try:
+    return gymnasium.spec(env_id)
+  except gymnasium.error.Error as error:
+    near = difflib.get_close_matches(
+        env_id, gymnasium.registry.keys(), n=3, cutoff=0.5
+    )
+    hint = f" Did you mean {', '.join(near)}?" if near else ''
+    raise errors.UserError(
+        f'--env={env_id}: no such environment.{hint}'
+    ) from error
+
+
+def _make(env_id: str, max_episode_steps: int | None) -> gymnasium.Env:
+  _spec(env_id)
+  try:
+    if atari.is_atari(env_id):
+      return atari.make(env_id, max_episode_steps)
+    return gymnasium.make(
+        env_id,
+        max_episode_steps=max_episode_steps,
+        disable_env_checker=True,
+        **_ARGUMENTS.get(env_id, {}),
+    )
+  except (gymnasium.error.Error, ImportError) as error:
+    reason = str(error).strip().splitlines()[0]
+    raise errors.UserError(f'--env={env_id}: cannot be made: {reason}') from (
+        error
+    )
