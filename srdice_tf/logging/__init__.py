@@ -1,0 +1,1 @@
+"""What the user sees and keeps of a run: terminal, files, TensorBoard."""
