@@ -1,0 +1,136 @@
+"""A progress line with rate and remaining time."""
+
+from collections.abc import Callable
+import os
+import time
+from typing import TextIO
+
+from srdice_tf.logging import quiet
+
+_TERMINAL_SECONDS = 0.1
+_PLAIN_SECONDS = 10.0
+_BAR_WIDTH = 20
+
+
+class Progress:
+  """Shows how far work is, on one line that is drawn anew on a terminal.
+
+  Where stderr is no terminal, a plain line is printed every ten seconds and
+  one at the end.
+
+      with progress.Progress(num_steps, label='train') as bar:
+        for step in range(num_steps):
+          ...
+          bar.update(step + 1, loss=loss)
+  """
+
+  def __init__(
+      self,
+      total: int,
+      unit: str = 'steps',
+      label: str = '',
+      initial: int = 0,
+      stream: TextIO | None = None,
+      clock: Callable[[], float] = time.monotonic,
+  ):
+    """Makes a line that appears on entering the context.
+
+    Args:
+      total: the amount of work, in `unit`s.
+      unit: of the work, in the plural.
+      label: what is being done.
+      initial: work that an earlier run did; rate and remaining time count
+        only what is new.
+      stream: to write to; default: the process's own stderr.
+      clock: returns seconds.
+    """
+    self._total = total
+    self._unit = unit
+    self._label = label
+    self._initial = initial
+    self._stream = stream
+    self._clock = clock
+    self._done = initial
+    self._fields = {}
+
+  def __enter__(self) -> 'Progress':
+    self._stream = self._stream or quiet.terminal()
+    self._is_terminal = self._stream.isatty()
+    self._interval = _TERMINAL_SECONDS if self._is_terminal else _PLAIN_SECONDS
+    self._start = self._clock()
+    self._next = self._start + self._interval
+    if self._is_terminal:
+      self._draw()
+    return self
+
+  def __exit__(self, error_type, error, traceback) -> None:
+    self._draw(ended=True)
+
+  def update(self, done: int, **fields) -> None:
+    """Sets the work done so far, and values to show; cheap to call often."""
+    self._done = done
+    self._fields = fields
+    now = self._clock()
+    if now >= self._next:
+      self._next = now + self._interval
+      self._draw()
+
+  def _draw(self, ended: bool = False) -> None:
+    line = self._line(ended)
+    try:
+      if self._is_terminal:
+        line = f'\r{line[:_columns(self._stream) - 1]}\x1b[K'
+        self._stream.write(line + '\n' if ended else line)
+      else:
+        self._stream.write(line + '\n')
+      self._stream.flush()
+    except OSError:
+      self._next = float('inf')  # Nobody looks any more; the work goes on.
+
+  def _line(self, ended: bool) -> str:
+    elapsed = self._clock() - self._start
+    rate = (self._done - self._initial) / elapsed if elapsed > 0 else 0.0
+    fraction = min(self._done / self._total, 1.0) if self._total else 1.0
+    parts = [f'{fraction:4.0%}']
+    if self._is_terminal:
+      filled = int(fraction * _BAR_WIDTH)
+      parts.append('[' + '#' * filled + '.' * (_BAR_WIDTH - filled) + ']')
+    parts.append(f'{self._done:,}/{self._total:,} {self._unit}')
+    parts.append(f'{_number(rate)} {self._unit}/s')
+    parts.append(_duration(elapsed))
+    if not ended:
+      left = (self._total - self._done) / rate if rate > 0 else None
+      parts.append(f'ETA {_duration(left)}')
+    parts += [f'{name} {_value(value)}' for name, value in self._fields.items()]
+    return ' '.join(([self._label] if self._label else []) + parts)
+
+
+def _columns(stream: TextIO) -> int:
+  try:
+    # A terminal that does not know its size says 0.
+    return os.get_terminal_size(stream.fileno()).columns or 80
+  except (OSError, ValueError, AttributeError):
+    return 80
+
+
+def _duration(seconds: float | None) -> str:
+  """Returns hours, minutes and seconds as '1:02:03' or '2:03'."""
+  if seconds is None:
+    return '-:--'
+  minutes, seconds = divmod(int(max(seconds, 0) + 0.5), 60)
+  hours, minutes = divmod(minutes, 60)
+  if hours:
+    return f'{hours}:{minutes:02}:{seconds:02}'
+  return f'{minutes}:{seconds:02}'
+
+
+def _number(value: float) -> str:
+  return f'{value:,.0f}' if abs(value) >= 100 else f'{value:.3g}'
+
+
+def _value(value) -> str:
+  if isinstance(value, str):
+    return value
+  if isinstance(value, int):
+    return f'{value:,}'
+  return f'{float(value):.4g}'
