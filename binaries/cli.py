@@ -1,0 +1,145 @@
+"""Runs a binary's main so that each expected failure is one clear line.
+
+A binary reads:
+
+    from srdice_tf.logging import quiet
+    quiet.install()  # Before the imports that make noise.
+
+    from absl import flags
+    from binaries import cli
+    from binaries import common_flags
+
+    _ENV = common_flags.define_env()
+
+    def main(_) -> None:
+      ...
+
+    if __name__ == '__main__':
+      cli.run(main)
+"""
+
+from collections.abc import Callable
+import errno
+import os
+import signal
+import sys
+import textwrap
+
+from absl import flags
+
+from srdice_tf import errors
+
+_Main = Callable[[list[str]], int | None]
+
+_HELP = frozenset(('-h', '-help', '--help', '--helpshort', '--helpfull'))
+_INTERRUPTED = 'interrupted: the same command resumes'
+_NO_SPACE = os.strerror(errno.ENOSPC)
+# What the user mends outside the program, where the system names the file.
+_SYSTEM_ERRORS = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+)
+
+
+class _Terminated(KeyboardInterrupt):
+  """SIGTERM; cleaned up after like Ctrl-C."""
+
+
+def run(main: _Main) -> None:
+  """Parses the flags, calls `main` and exits.
+
+  Exits with 0 or what `main` returns; 2 if flags are wrong; 1 for a UserError
+  or a full disk; 130 on Ctrl-C; 143 on SIGTERM.
+
+  Args:
+    main: called as absl's app.run calls it, with the program's name in a
+      list; may return an exit code.
+  """
+  signal.signal(signal.SIGTERM, _terminate)
+  try:
+    code = _parse_flags_and_call(main)
+  except KeyboardInterrupt as error:
+    # From here on a second Ctrl-C ends the process at once.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    code = _fail(_INTERRUPTED, 143 if isinstance(error, _Terminated) else 130)
+  except flags.Error as error:
+    code = _fail(f'error: {error}', 2)
+  except errors.UserError as error:
+    code = _fail(f'error: {error}', 1)
+  except Exception as error:
+    message = _system_error(error)
+    if message is None:
+      raise
+    code = _fail(f'error: {message}', 1)
+  sys.exit(code)
+
+
+def _parse_flags_and_call(main: _Main) -> int | None:
+  if not _HELP.isdisjoint(sys.argv[1:]):
+    print(_help_text())
+    return 0
+  program, *extra = flags.FLAGS(sys.argv)
+  if extra:
+    raise flags.Error(
+        f'unexpected argument {extra[0]!r}: all arguments are --flag=value'
+    )
+  return main([program])
+
+
+def _help_text() -> str:
+  """Returns the binary's description and its own flags, not its libraries'."""
+  doc = sys.modules['__main__'].__doc__ or ''
+  lines = [doc.strip(), '', 'Flags:']
+  key_flags = flags.FLAGS.get_key_flags_for_module(sys.argv[0])
+  for flag in sorted(key_flags, key=lambda flag: flag.name):
+    is_boolean = isinstance(flag, flags.BooleanFlag)
+    lines.append(f'  --{"[no]" if is_boolean else ""}{flag.name}')
+    text = f'{flag.help or ""} {_default(flag)}'.strip()
+    lines += textwrap.wrap(
+        text, 80, initial_indent=' ' * 6, subsequent_indent=' ' * 6
+    )
+  return '\n'.join(lines)
+
+
+def _default(flag: flags.Flag) -> str:
+  choices = getattr(flag.parser, 'enum_values', None)
+  options = f'One of {", ".join(choices)}. ' if choices else ''
+  if flag.default is None:
+    return options.rstrip()
+  return f'{options}(default: {flag.default_as_str})'
+
+
+def _system_error(error: Exception) -> str | None:
+  """Returns one line on a full or forbidden disk; None for other errors."""
+  code = error.errno if isinstance(error, OSError) else None
+  if code in _SYSTEM_ERRORS and error.filename is not None:
+    return f'{error.filename}: {error.strerror}'
+  # Writes, TensorFlow and Reverb do not always say which file it was.
+  if code in (errno.ENOSPC, errno.EDQUOT) or _NO_SPACE in str(error):
+    reason = os.strerror(code or errno.ENOSPC)
+    return f'{_directory_flags() or os.getcwd()}: {reason}'
+  return None
+
+
+def _directory_flags() -> str:
+  values = flags.FLAGS.flag_values_dict()
+  return ' or '.join(
+      f'--{name}={value}'
+      for name, value in values.items()
+      if name.endswith('_dir') and name != 'log_dir' and value
+  )
+
+
+def _fail(message: str, code: int) -> int:
+  sys.stdout.flush()
+  print(' '.join(message.split()), file=sys.stderr)
+  return code
+
+
+def _terminate(signal_number, frame):
+  del signal_number, frame
+  raise _Terminated

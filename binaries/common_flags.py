@@ -1,0 +1,106 @@
+"""Flags that several binaries share, each defined where it is asked for.
+
+A binary calls the functions for the flags that it takes; they count as its
+own, so that `--help` lists them, and no others.
+"""
+
+from absl import flags
+
+# The caller's module, not this one, owns the flags defined here.
+flags.disclaim_key_flags()
+
+# Two binaries in one process, as in tests, share a flag.
+_holders: dict[str, flags.FlagHolder] = {}
+
+
+def define_env() -> flags.FlagHolder[str]:
+  """Defines --env, which must be given."""
+  return _define(
+      'env',
+      flags.DEFINE_string,
+      None,
+      'Environment: a gymnasium id, such as HalfCheetah-v4 or ALE/Pong-v5, or '
+      'FiveStateChain.',
+      required=True,
+  )
+
+
+def define_policy() -> flags.FlagHolder[str]:
+  """Defines --policy, which must be given."""
+  return _define(
+      'policy',
+      flags.DEFINE_string,
+      None,
+      'Policy: random, untrained, the name of a policy that is shipped, or the '
+      'directory of a TF-Agents SavedModel.',
+      required=True,
+  )
+
+
+def define_seed() -> flags.FlagHolder[int]:
+  return _define(
+      'seed',
+      flags.DEFINE_integer,
+      0,
+      'Seed of all randomness: the same seed gives the same result.',
+      lower_bound=0,
+      upper_bound=2**31 - 1,
+  )
+
+
+def define_gamma() -> flags.FlagHolder[float]:
+  """Defines --gamma, strictly between 0 and 1."""
+  is_new = 'gamma' not in _holders
+  holder = _define(
+      'gamma', flags.DEFINE_float, 0.99, 'Discount factor, between 0 and 1.'
+  )
+  if is_new:
+    flags.register_validator(
+        'gamma',
+        lambda gamma: 0 < gamma < 1,
+        message='must lie strictly between 0 and 1',
+    )
+  return holder
+
+
+def define_reverb_address() -> flags.FlagHolder[str]:
+  """Defines --reverb_address; None means a server in this process."""
+  is_new = 'reverb_address' not in _holders
+  holder = _define(
+      'reverb_address',
+      flags.DEFINE_string,
+      None,
+      'host:port of a replay server that runs elsewhere, as started by '
+      'replay_server.py; default: one in this process.',
+  )
+  if is_new:
+    flags.register_validator(
+        'reverb_address', _is_address, message='expected host:port'
+    )
+  return holder
+
+
+def define_dataset_dir() -> flags.FlagHolder[str]:
+  """Defines --dataset_dir, which must be given."""
+  return _define(
+      'dataset_dir',
+      flags.DEFINE_string,
+      None,
+      'Directory of the data set.',
+      required=True,
+  )
+
+
+def _define(name: str, define, default, text: str, **options):
+  if name in _holders:
+    flags.declare_key_flag(name)
+  else:
+    _holders[name] = define(name, default, text, **options)
+  return _holders[name]
+
+
+def _is_address(address: str | None) -> bool:
+  if address is None:
+    return True
+  host, _, port = address.rpartition(':')
+  return bool(host) and port.isdecimal() and 0 < int(port) < 65536
