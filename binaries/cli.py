@@ -19,6 +19,7 @@ A binary reads:
 """
 
 from collections.abc import Callable
+import difflib
 import errno
 import os
 import signal
@@ -82,7 +83,10 @@ def _parse_flags_and_call(main: _Main) -> int | None:
   if not _HELP.isdisjoint(sys.argv[1:]):
     print(_help_text())
     return 0
-  program, *extra = flags.FLAGS(sys.argv)
+  try:
+    program, *extra = flags.FLAGS(sys.argv)
+  except flags.UnrecognizedFlagError as error:
+    raise flags.Error(_unknown_flag(error.flagname)) from error
   if extra:
     raise flags.Error(
         f'unexpected argument {extra[0]!r}: all arguments are --flag=value'
@@ -90,27 +94,35 @@ def _parse_flags_and_call(main: _Main) -> int | None:
   return main([program])
 
 
+def _own_flags() -> list[flags.Flag]:
+  key_flags = flags.FLAGS.get_key_flags_for_module(sys.argv[0])
+  return sorted(key_flags, key=lambda flag: flag.name)
+
+
+def _unknown_flag(name: str) -> str:
+  """Returns the message; unlike absl's it suggests none of absl's flags."""
+  names = [flag.name for flag in _own_flags()]
+  near = difflib.get_close_matches(name, names, n=1)
+  return f'no flag --{name}; ' + (
+      f'did you mean --{near[0]}?' if near else '--help lists the flags'
+  )
+
+
 def _help_text() -> str:
   """Returns the binary's description and its own flags, not its libraries'."""
   doc = sys.modules['__main__'].__doc__ or ''
   lines = [doc.strip(), '', 'Flags:']
-  key_flags = flags.FLAGS.get_key_flags_for_module(sys.argv[0])
-  for flag in sorted(key_flags, key=lambda flag: flag.name):
+  for flag in _own_flags():
     is_boolean = isinstance(flag, flags.BooleanFlag)
     lines.append(f'  --{"[no]" if is_boolean else ""}{flag.name}')
-    text = f'{flag.help or ""} {_default(flag)}'.strip()
+    default = f' (default: {flag.default})' if flag.default is not None else ''
     lines += textwrap.wrap(
-        text, 80, initial_indent=' ' * 6, subsequent_indent=' ' * 6
+        f'{flag.help}{default}',
+        width=80,
+        initial_indent=' ' * 6,
+        subsequent_indent=' ' * 6,
     )
   return '\n'.join(lines)
-
-
-def _default(flag: flags.Flag) -> str:
-  choices = getattr(flag.parser, 'enum_values', None)
-  options = f'One of {", ".join(choices)}. ' if choices else ''
-  if flag.default is None:
-    return options.rstrip()
-  return f'{options}(default: {flag.default_as_str})'
 
 
 def _system_error(error: Exception) -> str | None:
