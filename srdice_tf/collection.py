@@ -1,0 +1,189 @@
+"""Collects logged data: environments + policy -> TF-Agents driver -> Reverb.
+
+What is collected depends on the seed and the number of environments only, not
+on interruptions: episode k of environment i has its own seed, call k of the
+policy has its own seed, and the stored rows themselves tell how far an
+interrupted collection had come.
+"""
+
+import dataclasses
+import time
+
+import numpy as np
+from tf_agents.drivers import py_driver
+from tf_agents.policies import tf_policy
+
+from srdice_tf import environments
+from srdice_tf import errors
+from srdice_tf import interrupts
+from srdice_tf import resuming
+from srdice_tf.logging import progress as progress_lib
+from srdice_tf.policies import seeded
+from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import reader
+from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import writer as writer_lib
+
+_CALLS_PER_RUN = 20
+# Saving may take this share of the time at the most.
+_SAVING_SHARE = 0.05
+_TRANSITIONS_PER_ENV = 500
+_MAX_ENVS = 25
+
+
+@dataclasses.dataclass(frozen=True)
+class CollectConfig:
+  """What is collected.
+
+  Attributes:
+    env_id: the environment.
+    policy: name of the base policy.
+    policy_checksum: of its weights.
+    setting: how the base policy is made the behaviour policy.
+    num_transitions: to collect.
+    seed: of everything random.
+    num_envs: environments that step together.
+    collector: number of this collector, where several fill one server.
+  """
+
+  env_id: str
+  policy: str
+  policy_checksum: str
+  setting: str
+  num_transitions: int
+  seed: int = 0
+  num_envs: int = 1
+  collector: int = 0
+
+  def description(self) -> dict:
+    """Returns what a data set says of itself."""
+    fields = dataclasses.asdict(self)
+    del fields['env_id']
+    return {'environment': environments.description(self.env_id), **fields}
+
+
+def default_num_envs(num_transitions: int) -> int:
+  """Returns enough environments for speed, with long enough a run of each."""
+  return int(np.clip(num_transitions // _TRANSITIONS_PER_ENV, 1, _MAX_ENVS))
+
+
+def collect(
+    config: CollectConfig,
+    policy: tf_policy.TFPolicy,
+    server: server_lib.ReplayServer | server_lib.RemoteServer,
+    save_seconds: float = 30.0,
+) -> dict:
+  """Collects the data set, or what is missing of it.
+
+  Args:
+    config: what to collect.
+    policy: the behaviour policy.
+    server: the replay server to fill.
+    save_seconds: time between two checkpoints, at least.
+
+  Returns:
+    The description of the data set, with counts and returns.
+
+  Raises:
+    UserError: if the server holds other data or fails.
+  """
+  claim(config, server)
+  streams = reader.read_streams(server.client)
+  own = [stream for stream in streams if stream.collector == config.collector]
+  reader.delete_unfinished(server.client, config.collector, streams)
+  env = environments.load_batch(config.env_id, config.num_envs, config.seed)
+  py_policy = seeded.SeededPyPolicy(policy, config.num_envs, config.seed)
+  writer = writer_lib.BatchWriter(
+      server.client,
+      config.num_envs,
+      env.frame_stack,
+      int(np.prod(env.action_spec().shape)),
+      config.num_transitions,
+      config.collector,
+  )
+  try:
+    start = resuming.start(env, py_policy, writer, own)
+    _run(config, env, py_policy, writer, server, start, save_seconds)
+  finally:
+    writer.close()
+    env.close()
+  return _description(config, writer)
+
+
+def _run(config, env, py_policy, writer, server, start, save_seconds):
+  """Drives until the data set is full; saves now and then."""
+  driver = py_driver.PyDriver(
+      env,
+      py_policy,
+      observers=[],
+      transition_observers=[writer],
+      max_steps=_CALLS_PER_RUN * config.num_envs,
+  )
+  time_step, policy_state = start
+  saver = _Saver(server, save_seconds)
+  progress = progress_lib.Progress(
+      config.num_transitions,
+      unit='transitions',
+      label=f'collect {config.env_id}',
+      initial=writer.statistics.num_transitions,
+  )
+  with interrupts.Deferred() as interrupt, progress as bar:
+    while not writer.full and interrupt.received is None:
+      time_step, policy_state = driver.run(time_step, policy_state)
+      bar.update(
+          writer.statistics.num_transitions,
+          episodes=writer.statistics.num_episodes,
+      )
+      if saver.is_due():
+        saver.save(writer, _description(config, writer))
+    saver.save(writer, _description(config, writer))
+  interrupt.reraise()
+
+
+def _description(config: CollectConfig, writer) -> dict:
+  status = directory_lib.COMPLETE if writer.full else directory_lib.COLLECTING
+  return {
+      **config.description(),
+      'status': status,
+      'counts': writer.statistics.summary(),
+  }
+
+
+class _Saver:
+  """Decides when to save, so that saving costs a small share of the time."""
+
+  def __init__(self, server, min_seconds: float):
+    self._server = server
+    self._min_seconds = min_seconds
+    self._due = time.monotonic() + min_seconds
+
+  def is_due(self) -> bool:
+    return time.monotonic() >= self._due
+
+  def save(self, writer, description):
+    start = time.monotonic()
+    writer.flush()
+    self._server.save(description)
+    end = time.monotonic()
+    self._due = end + max(self._min_seconds, (end - start) / _SAVING_SHARE)
+
+
+def claim(config: CollectConfig, server):
+  """Checks that the server's data are of this kind; describes new data.
+
+  Raises:
+    UserError: naming the field in which the data differ.
+  """
+  wanted = config.description()
+  found = server.client.metadata()
+  for collector, description in found.items():
+    is_own = collector == config.collector
+    for field in wanted if is_own else ('environment',):
+      if description.get(field) != wanted[field]:
+        raise errors.UserError(
+            f'the data set there differs in {field}: it has'
+            f' {description.get(field)}, asked for is {wanted[field]}; choose'
+            ' another --dataset_dir.'
+        )
+  if config.collector not in found:
+    server.client.put_metadata(wanted)

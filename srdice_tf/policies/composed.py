@@ -1,0 +1,186 @@
+"""Stochastic policies made from others: noise, mixtures, epsilon-greedy.
+
+TF-Agents' own GaussianPolicy, EpsilonGreedyPolicy and RandomTFPolicy give no
+distribution, so neither log-probabilities nor exact expectations, and their
+random state cannot be saved. These do: an action is a sample of `distribution`,
+drawn from the stateless seed given to `action`, if one is given.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+from tf_agents.policies import tf_policy
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
+
+from srdice_tf.policies import base
+from srdice_tf.policies import distributions
+
+tfd = tfp.distributions
+
+
+class DistributionPolicy(tf_policy.TFPolicy):
+  """A policy whose actions are samples of its distribution.
+
+  `action(..., seed=s)` takes a stateless seed (an int32 tensor [2]): the same
+  seed gives the same actions. Without one it draws from TensorFlow's state.
+  """
+
+  def _action(self, time_step, policy_state, seed=None):
+    seed = tfp.random.sanitize_seed(seed)
+    step = self._distribution(time_step, policy_state)
+    return step._replace(action=step.action.sample(seed=seed))
+
+
+class FromDistribution(DistributionPolicy):
+  """Any TF-Agents policy with a distribution, drawn from stateless seeds."""
+
+  def __init__(self, policy: tf_policy.TFPolicy):
+    super().__init__(
+        policy.time_step_spec,
+        policy.action_spec,
+        policy_state_spec=policy.policy_state_spec,
+    )
+    self._wrapped = policy
+
+  def _distribution(self, time_step, policy_state):
+    step = self._wrapped.distribution(time_step, policy_state)
+    return policy_step.PolicyStep(step.action, step.state)
+
+
+class UniformPolicy(DistributionPolicy):
+  """Uniformly random actions within the bounds."""
+
+  def __init__(self, observation_spec, action_spec):
+    super().__init__(
+        tensor_spec.from_spec(ts.time_step_spec(observation_spec)),
+        tensor_spec.from_spec(action_spec),
+    )
+
+  def _distribution(self, time_step, policy_state):
+    batch_size = tf.shape(time_step.discount)[0]
+    uniform = _uniform(self.action_spec, batch_size)
+    return policy_step.PolicyStep(uniform, policy_state)
+
+
+class GaussianNoise(DistributionPolicy):
+  """clip(pi_d(s) + N(0, (sigma * max_action)^2)), of the paper's section 5."""
+
+  def __init__(self, policy: tf_policy.TFPolicy, sigma: float):
+    """Adds noise to a deterministic policy.
+
+    Args:
+      policy: pi_d, with actions in a bounded box.
+      sigma: standard deviation for the bounds [-1, 1]; it is scaled by half
+        the range of each action, so by 2 for Pendulum and 0.4 for Humanoid.
+    """
+    super().__init__(policy.time_step_spec, policy.action_spec)
+    self._wrapped = policy
+    self._low, self._high = _bounds(self.action_spec)
+    self._scale = sigma * (self._high - self._low) / 2.0  # [A]
+
+  def _distribution(self, time_step, policy_state):
+    action = self._wrapped.action(time_step).action  # [B, A]
+    noisy = distributions.ClippedNormal(
+        action, self._scale, self._low, self._high
+    )
+    return policy_step.PolicyStep(tfd.Independent(noisy, 1), policy_state)
+
+
+class UniformMixture(DistributionPolicy):
+  """At each step a uniform action with probability p, else the policy's."""
+
+  def __init__(self, policy: DistributionPolicy, probability: float):
+    super().__init__(policy.time_step_spec, policy.action_spec)
+    self._wrapped = policy
+    self._probability = probability
+
+  def _distribution(self, time_step, policy_state):
+    batch_size = tf.shape(time_step.discount)[0]
+    weights = tf.constant([self._probability, 1.0 - self._probability])
+    mixed = distributions.mixture(
+        tf.broadcast_to(weights, [batch_size, 2]),
+        [
+            _uniform(self.action_spec, batch_size),
+            self._wrapped.distribution(time_step).action,
+        ],
+    )
+    return policy_step.PolicyStep(mixed, policy_state)
+
+
+class EpsilonGreedy(DistributionPolicy):
+  """The greedy action, but a uniform one with probability epsilon."""
+
+  def __init__(self, policy: tf_policy.TFPolicy, epsilon: float):
+    """Explores around a greedy policy; epsilon 0 gives its probabilities."""
+    super().__init__(policy.time_step_spec, policy.action_spec)
+    self._wrapped = policy
+    self._epsilon = epsilon
+
+  def _distribution(self, time_step, policy_state):
+    num_actions = _num_actions(self.action_spec)
+    greedy = self._wrapped.action(time_step).action  # [B]
+    probabilities = (  # [B, A]
+        (1.0 - self._epsilon) * tf.one_hot(greedy, num_actions)
+        + self._epsilon / num_actions
+    )
+    categorical = tfd.Categorical(
+        probs=probabilities, dtype=self.action_spec.dtype
+    )
+    return policy_step.PolicyStep(categorical, policy_state)
+
+
+class EpisodeMixture(DistributionPolicy):
+  """One of several policies, drawn at the start of each EPISODE."""
+
+  def __init__(
+      self,
+      policies: Sequence[DistributionPolicy],
+      probabilities: Sequence[float],
+  ):
+    # The state is the episode's policy: its index in `policies`.
+    super().__init__(
+        policies[0].time_step_spec,
+        policies[0].action_spec,
+        policy_state_spec=tf.TensorSpec([], tf.int32, name='policy'),
+    )
+    self._policies = tuple(policies)
+    self._logits = tf.math.log(tf.constant(probabilities, tf.float32))  # [K]
+
+  def _action(self, time_step, policy_state, seed=None):
+    draw_seed, action_seed = tfp.random.split_seed(seed)
+    drawn = tfd.Categorical(self._logits).sample(
+        tf.shape(policy_state), seed=draw_seed
+    )  # [B]
+    policy_state = tf.where(time_step.is_first(), drawn, policy_state)  # [B]
+    return super()._action(time_step, policy_state, action_seed)
+
+  def _distribution(self, time_step, policy_state):
+    components = [p.distribution(time_step).action for p in self._policies]
+    weights = tf.one_hot(policy_state, len(components))  # [B, K]
+    mixed = distributions.mixture(weights, components)
+    return policy_step.PolicyStep(mixed, policy_state)
+
+
+def _bounds(action_spec) -> tuple[np.ndarray, np.ndarray]:
+  low = np.broadcast_to(action_spec.minimum, action_spec.shape)
+  high = np.broadcast_to(action_spec.maximum, action_spec.shape)
+  return low.astype(np.float32), high.astype(np.float32)  # [A], [A]
+
+
+def _num_actions(action_spec) -> int:
+  return int(action_spec.maximum) - int(action_spec.minimum) + 1
+
+
+def _uniform(action_spec, batch_size):
+  if base.is_discrete(action_spec):
+    num_actions = _num_actions(action_spec)
+    logits = tf.zeros([batch_size, num_actions])
+    return tfd.Categorical(logits, dtype=action_spec.dtype)
+  low, high = _bounds(action_spec)
+  shape = tf.concat([[batch_size], low.shape], 0)
+  uniform = distributions.OpenUniform(tf.broadcast_to(low, shape), high)
+  return tfd.Independent(uniform, 1)

@@ -1,0 +1,76 @@
+"""Action distributions that TensorFlow Probability lacks."""
+
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+tfd = tfp.distributions
+
+
+class ClippedNormal(tfd.Distribution):
+  """clip(x, low, high) of x ~ N(loc, scale^2), element by element.
+
+  Inside the bounds it has the normal's density; on a bound it has an atom, the
+  normal's mass beyond it, and `log_prob` is the logarithm of that mass.
+  """
+
+  def __init__(self, loc, scale, low, high, name='ClippedNormal'):
+    parameters = dict(locals())
+    self.loc = tf.convert_to_tensor(loc)
+    self.scale = tf.convert_to_tensor(scale, self.loc.dtype)
+    self.low = tf.convert_to_tensor(low, self.loc.dtype)
+    self.high = tf.convert_to_tensor(high, self.loc.dtype)
+    self._normal = tfd.Normal(self.loc, self.scale)
+    super().__init__(
+        dtype=self.loc.dtype,
+        reparameterization_type=tfd.NOT_REPARAMETERIZED,
+        validate_args=False,
+        allow_nan_stats=True,
+        parameters=parameters,
+        name=name,
+    )
+
+  @classmethod
+  def _parameter_properties(cls, dtype, num_classes=None):
+    return {
+        name: tfp.util.ParameterProperties()
+        for name in ('loc', 'scale', 'low', 'high')
+    }
+
+  def _event_shape(self):
+    return tf.TensorShape([])
+
+  def _event_shape_tensor(self):
+    return tf.constant([], tf.int32)
+
+  def _sample_n(self, n, seed=None):
+    return tf.clip_by_value(self._normal.sample(n, seed), self.low, self.high)
+
+  def _log_prob(self, value):
+    inside = self._normal.log_prob(value)
+    at_low = self._normal.log_cdf(self.low)
+    at_high = self._normal.log_survival_function(self.high)
+    beyond = (value < self.low) | (value > self.high)
+    log_prob = tf.where(value == self.low, at_low, inside)
+    log_prob = tf.where(value == self.high, at_high, log_prob)
+    return tf.where(beyond, tf.constant(float('-inf'), self.dtype), log_prob)
+
+
+class OpenUniform(tfd.Uniform):
+  """Uniform between the bounds, with no mass on them.
+
+  In a mixture with ClippedNormal, whose mass on a bound is an atom, a density
+  there must count for nothing.
+  """
+
+  def _log_prob(self, value):
+    inside = (value > self.low) & (value < self.high)
+    no_mass = tf.constant(float('-inf'), self.dtype)
+    return tf.where(inside, super()._log_prob(value), no_mass)
+
+
+def mixture(probabilities, components):
+  """Returns the mixture of components of equal shape; weights [B, K]."""
+  return tfd.Mixture(
+      cat=tfd.Categorical(probs=probabilities),
+      components=list(components),
+  )

@@ -1,0 +1,93 @@
+"""The paper's target and behaviour policies around a base policy.
+
+Continuous control (section 5 of the notes): easy and hard. Discrete actions
+(section 6): main, noise and separate.
+"""
+
+import dataclasses
+
+from tf_agents.policies import tf_policy
+
+from srdice_tf import errors
+from srdice_tf.policies import base
+from srdice_tf.policies import composed
+
+TARGET_SIGMA = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+  """How a data set is gathered.
+
+  Attributes:
+    num_transitions: size of the data set in the paper.
+    sigma: of the Gaussian noise, continuous actions.
+    uniform_probability: of a uniform action at each step, continuous actions.
+    epsilon: of the epsilon-greedy policy, discrete actions.
+    greedy_probability: of an episode without exploration, discrete actions.
+  """
+
+  num_transitions: int
+  sigma: float = 0.0
+  uniform_probability: float = 0.0
+  epsilon: float = 0.0
+  greedy_probability: float = 0.0
+
+
+CONTINUOUS = {
+    'easy': Setting(500_000, sigma=0.133),
+    'hard': Setting(50_000, sigma=0.2, uniform_probability=0.2),
+}
+DISCRETE = {
+    'main': Setting(1_000_000, epsilon=0.1),
+    'noise': Setting(1_000_000, epsilon=0.2, greedy_probability=0.2),
+    # Around the policy of another agent, which the caller passes.
+    'separate': Setting(1_000_000, epsilon=0.1),
+}
+NAMES = (*CONTINUOUS, *DISCRETE)
+
+
+def default_setting(action_spec) -> str:
+  return 'main' if base.is_discrete(action_spec) else 'hard'
+
+
+def setting(name: str, action_spec) -> Setting:
+  """Returns the setting; an error if it is not one for these actions."""
+  settings = DISCRETE if base.is_discrete(action_spec) else CONTINUOUS
+  if name not in settings:
+    kind = 'discrete' if settings is DISCRETE else 'continuous'
+    raise errors.UserError(
+        f'--setting={name}: this environment has {kind} actions, for which'
+        f" there are the settings {', '.join(settings)}."
+    )
+  return settings[name]
+
+
+def target_policy(policy: tf_policy.TFPolicy) -> tf_policy.TFPolicy:
+  """Returns pi: the base policy with noise 0.1, or the greedy policy."""
+  if isinstance(policy, composed.UniformPolicy):
+    return policy
+  if base.is_discrete(policy.action_spec):
+    return composed.EpsilonGreedy(policy, epsilon=0.0)
+  return composed.GaussianNoise(policy, TARGET_SIGMA)
+
+
+def behaviour_policy(
+    policy: tf_policy.TFPolicy, config: Setting
+) -> tf_policy.TFPolicy:
+  """Returns pi_b, the policy that gathers the data."""
+  if isinstance(policy, composed.UniformPolicy):
+    return policy
+  if not base.is_discrete(policy.action_spec):
+    noisy = composed.GaussianNoise(policy, config.sigma)
+    if not config.uniform_probability:
+      return noisy
+    return composed.UniformMixture(noisy, config.uniform_probability)
+  exploring = composed.EpsilonGreedy(policy, config.epsilon)
+  if not config.greedy_probability:
+    return exploring
+  greedy = composed.EpsilonGreedy(policy, epsilon=0.0)
+  return composed.EpisodeMixture(
+      [exploring, greedy],
+      [1.0 - config.greedy_probability, config.greedy_probability],
+  )

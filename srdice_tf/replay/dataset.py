@@ -1,0 +1,153 @@
+"""Logged data as tensors that a compiled training loop can sample from."""
+
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+from srdice_tf import types
+
+
+class Dataset(tf.Module):
+  """Transitions and start states in memory.
+
+  Observations are kept once, as rows in the order of time: a transition is a
+  row and the one behind it, a stack of frames is the row and those before it.
+
+  Attributes:
+    num_transitions: n.
+    num_initial_states: m, the number of episodes.
+    actions: [n, A] float32 or [n] int64.
+    rewards: [n] float32.
+    not_done: [n] float32, 0 where the transition ends in a terminal state.
+    episodes: [n] int32, the number of the transition's episode, from 0 to m-1,
+      the row of its start state.
+    steps: [n] int32, the step of the transition in its episode.
+  """
+
+  def __init__(
+      self,
+      rows: np.ndarray,
+      step_types: np.ndarray,
+      actions: np.ndarray,
+      rewards: np.ndarray,
+      not_done: np.ndarray,
+      frame_stack: int = 0,
+  ):
+    """Builds the data set from the rows of all environments.
+
+    Args:
+      rows: [R, ...] observations, or frames [R, H, W], each environment's in
+        the order of time, one environment behind the other.
+      step_types: [R] FIRST (0), MID or LAST of each row.
+      actions: [R, A] or [R], the action that led to each row.
+      rewards: [R] the reward that came with it.
+      not_done: [R] the discount that came with it.
+      frame_stack: frames in an observation, 0 if a row is one.
+    """
+    super().__init__(name='dataset')
+    is_first = step_types == 0
+    arrivals = np.flatnonzero(~is_first)  # [n]
+    starts = np.flatnonzero(is_first)  # [m]
+    episodes = np.cumsum(is_first) - 1  # [R]
+    ages = np.arange(len(rows)) - starts[episodes]  # [R]
+    self._rows = tf.constant(rows)  # [R, ...]
+    self._ages = tf.constant(ages, tf.int32)  # [R]
+    self._positions = tf.constant(arrivals - 1, tf.int32)  # [n]
+    self._starts = tf.constant(starts, tf.int32)  # [m]
+    self._frame_stack = frame_stack
+    self.num_transitions = len(arrivals)
+    self.num_initial_states = len(starts)
+    self.actions = tf.constant(actions[arrivals])  # [n, A] or [n]
+    self.rewards = tf.constant(rewards[arrivals], tf.float32)  # [n]
+    self.not_done = tf.constant(not_done[arrivals], tf.float32)  # [n]
+    self.episodes = tf.constant(episodes[arrivals], tf.int32)  # [n]
+    self.steps = tf.constant(ages[arrivals] - 1, tf.int32)  # [n]
+
+  def states(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns the states [B, ...] of the transitions `index` [B]."""
+    return self._observations(tf.gather(self._positions, index))
+
+  def next_states(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns the next states [B, ...] of the transitions `index` [B]."""
+    return self._observations(tf.gather(self._positions, index) + 1)
+
+  def initial_states(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns the start states [B, ...] of the episodes `index` [B]."""
+    return self._observations(tf.gather(self._starts, index))
+
+  def batch(self, index: tf.Tensor) -> types.Batch:
+    """Returns the transitions `index` [B]."""
+    return types.Batch(
+        states=self.states(index),
+        actions=tf.gather(self.actions, index),
+        rewards=tf.gather(self.rewards, index),
+        next_states=self.next_states(index),
+        not_done=tf.gather(self.not_done, index),
+        index=index,
+    )
+
+  def sample(self, batch_size: int, rng: tf.random.Generator) -> types.Batch:
+    """Returns transitions drawn uniformly with replacement."""
+    return self.batch(
+        rng.uniform([batch_size], 0, self.num_transitions, tf.int32)
+    )
+
+  def sample_initial(
+      self, batch_size: int, rng: tf.random.Generator
+  ) -> types.InitialBatch:
+    """Returns start states drawn uniformly with replacement."""
+    index = rng.uniform([batch_size], 0, self.num_initial_states, tf.int32)
+    return types.InitialBatch(self.initial_states(index), index)
+
+  def _observations(self, positions: tf.Tensor) -> tf.Tensor:
+    if not self._frame_stack:
+      return tf.gather(self._rows, positions)  # [B, ...]
+    back = tf.range(self._frame_stack - 1, -1, -1)  # [K]
+    frames = tf.gather(  # [B, K, H, W]
+        self._rows, tf.maximum(positions[:, None] - back, 0)
+    )
+    # Frames from before the episode's start are zeros.
+    exists = back <= tf.gather(self._ages, positions)[:, None]  # [B, K]
+    frames *= tf.cast(exists, frames.dtype)[:, :, None, None]
+    return tf.transpose(frames, [0, 2, 3, 1])  # [B, H, W, K]
+
+
+class StreamingDataset(tf.Module):
+  """The same samples, drawn by the replay server batch by batch.
+
+  For data that exceeds the memory. The server draws, not the generator, so two
+  runs do not see the same batches.
+  """
+
+  def __init__(
+      self,
+      transitions: Callable[[int], tf.data.Dataset],
+      initial_states: Callable[[int], tf.data.Dataset],
+      num_transitions: int,
+      num_initial_states: int,
+  ):
+    """Wraps functions from a batch size to an endless tf.data.Dataset."""
+    super().__init__(name='streaming_dataset')
+    self._transitions = transitions
+    self._initial_states = initial_states
+    self._iterators = {}
+    self.num_transitions = num_transitions
+    self.num_initial_states = num_initial_states
+
+  def _next(self, make, batch_size):
+    key = (make, batch_size)
+    if key not in self._iterators:
+      with tf.init_scope():
+        self._iterators[key] = iter(make(batch_size))
+    return next(self._iterators[key])
+
+  def sample(self, batch_size: int, rng=None) -> types.Batch:
+    """Returns transitions that the server drew uniformly."""
+    del rng
+    return self._next(self._transitions, batch_size)
+
+  def sample_initial(self, batch_size: int, rng=None) -> types.InitialBatch:
+    """Returns start states that the server drew uniformly."""
+    del rng
+    return self._next(self._initial_states, batch_size)

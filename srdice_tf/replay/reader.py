@@ -1,0 +1,212 @@
+"""Reads the tables of a replay server: all at once, or as a stream."""
+
+from typing import NamedTuple
+
+import numpy as np
+import reverb
+import tensorflow as tf
+
+from srdice_tf import errors
+from srdice_tf import types
+from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import dataset as dataset_lib
+from srdice_tf.replay import rows
+from srdice_tf.replay import tables
+
+
+class Stream(NamedTuple):
+  """All rows of one environment of one collector, in the order of time.
+
+  Attributes:
+    collector: number of the collector.
+    slot: number of the environment.
+    observations: list of [?, ...], whose concatenation has R rows.
+    steps: [R, 6 + A] step vectors.
+  """
+
+  collector: int
+  slot: int
+  observations: list[np.ndarray]
+  steps: np.ndarray
+
+
+def read_streams(client: client_lib.ReplayClient) -> list[Stream]:
+  """Returns everything that is stored in segments.
+
+  Raises:
+    UserError: if a row is missing or stored twice.
+  """
+  pieces = {}
+  for _, (observations, steps) in client.sample_all(tables.SEGMENTS):
+    is_data = steps[:, rows.STEP_TYPE] != rows.PADDING
+    if is_data.any():
+      observations, steps = observations[is_data], steps[is_data]
+      key = tuple(steps[0, [rows.COLLECTOR, rows.SLOT]].astype(int))
+      pieces.setdefault(key, []).append((observations, steps))
+  return [_join(key, pieces[key]) for key in sorted(pieces)]
+
+
+def _join(key, pieces) -> Stream:
+  pieces.sort(key=lambda piece: piece[1][0, rows.CALL])
+  steps = np.concatenate([piece[1] for piece in pieces])  # [R, 6 + A]
+  if not np.array_equal(steps[:, rows.CALL], np.arange(len(steps))):
+    raise errors.UserError(
+        f'replay: collector {key[0]}, environment {key[1]}: rows are missing or'
+        ' stored twice; the data set is damaged, collect it again.'
+    )
+  return Stream(*key, [piece[0] for piece in pieces], steps)
+
+
+def read_dataset(
+    client: client_lib.ReplayClient, action_spec, frame_stack: int = 0
+) -> dataset_lib.Dataset:
+  """Reads all tables once into tensors.
+
+  Args:
+    client: of the replay server.
+    action_spec: of the environment.
+    frame_stack: frames in an observation, 0 if it is no stack.
+
+  Raises:
+    UserError: if there is nothing, or a collector has not finished.
+  """
+  num_transitions = client.sizes()[tables.TRANSITIONS]
+  streams = read_streams(client)
+  steps = [stream.steps for stream in streams]
+  steps = np.concatenate(steps) if steps else np.zeros((0, rows.ACTION))
+  found = int(np.sum(steps[:, rows.STEP_TYPE] != rows.FIRST))
+  if found != num_transitions or not found:
+    raise errors.UserError(
+        f'replay at {client.address}: {num_transitions} transitions, of which'
+        f' {found} are in finished segments; wait for its collectors, or repeat'
+        ' the command of one that was stopped.'
+    )
+  return dataset_lib.Dataset(
+      rows=_concatenate(streams),
+      step_types=steps[:, rows.STEP_TYPE],
+      actions=rows.actions_of(steps, action_spec),
+      rewards=steps[:, rows.REWARD].astype(np.float32),
+      not_done=steps[:, rows.DISCOUNT].astype(np.float32),
+      frame_stack=frame_stack,
+  )
+
+
+def _concatenate(streams: list[Stream]) -> np.ndarray:
+  """Joins the observations, freeing each part as it is copied."""
+  total = sum(len(stream.steps) for stream in streams)
+  first = streams[0].observations[0]
+  joined = np.empty((total, *first.shape[1:]), first.dtype)  # [R, ...]
+  position = 0
+  for stream in streams:
+    while stream.observations:
+      part = stream.observations.pop(0)
+      joined[position : position + len(part)] = part
+      position += len(part)
+  return joined
+
+
+def stream_dataset(
+    client: client_lib.ReplayClient,
+    observation_spec,
+    action_spec,
+    frame_stack: int = 0,
+) -> dataset_lib.StreamingDataset:
+  """Returns a data set that the server samples batch by batch."""
+  num_values = int(np.prod(action_spec.shape))
+  observation_shape = list(observation_spec.shape)
+  row_shape = observation_shape[:-1] if frame_stack else observation_shape
+  stack = max(frame_stack, 1)
+
+  def items(table: str, length: int, batch_size: int) -> tf.data.Dataset:
+    dtypes = {
+        'observation': tf.as_dtype(observation_spec.dtype),
+        'step': tf.float64,
+    }
+    shapes = {
+        'observation': tf.TensorShape([length, *row_shape]),
+        'step': tf.TensorShape([rows.ACTION + num_values]),
+    }
+    items = reverb.TrajectoryDataset(
+        client.address,
+        table,
+        dtypes,
+        shapes,
+        max_in_flight_samples_per_worker=2 * batch_size,
+    )
+    return items.batch(batch_size, drop_remainder=True)
+
+  def observations_of(history):  # [B, stack, ...]
+    if not frame_stack:
+      return history[:, 0]  # [B, ...]
+    return tf.transpose(history, [0, 2, 3, 1])  # [B, H, W, stack]
+
+  def to_batch(item) -> types.Batch:
+    history, steps = item.data['observation'], item.data['step']
+    actions = tf.cast(steps[:, rows.ACTION :], tf.as_dtype(action_spec.dtype))
+    return types.Batch(
+        states=observations_of(history[:, :-1]),
+        actions=tf.reshape(actions, [-1, *action_spec.shape]),
+        rewards=tf.cast(steps[:, rows.REWARD], tf.float32),
+        next_states=observations_of(history[:, 1:]),
+        not_done=tf.cast(steps[:, rows.DISCOUNT], tf.float32),
+    )
+
+  def transitions(batch_size):
+    return items(tables.TRANSITIONS, stack + 1, batch_size).map(to_batch)
+
+  def initial_states(batch_size):
+    return items(tables.INITIAL_STATES, stack, batch_size).map(
+        lambda item: types.InitialBatch(
+            observations_of(item.data['observation'])
+        )
+    )
+
+  sizes = client.sizes()
+  return dataset_lib.StreamingDataset(
+      transitions,
+      initial_states,
+      sizes[tables.TRANSITIONS],
+      sizes[tables.INITIAL_STATES],
+  )
+
+
+def delete_unfinished(
+    client: client_lib.ReplayClient, collector: int, streams: list[Stream]
+) -> int:
+  """Deletes a collector's items whose rows are in no segment.
+
+  A collector that is killed while it fills a server elsewhere leaves some: it
+  will make them again. Returns how many were deleted.
+  """
+  last_calls = {
+      stream.slot: stream.steps[-1, rows.CALL]
+      for stream in streams
+      if stream.collector == collector
+  }
+  sizes = client.sizes()
+  num_deleted = 0
+  for table, finished in _finished(streams).items():
+    if sizes[table] == finished:
+      continue
+    keys = []
+    for key, (_, step) in client.sample_all(table):
+      last_call = last_calls.get(int(step[rows.SLOT]), -1)
+      if step[rows.COLLECTOR] == collector and step[rows.CALL] > last_call:
+        keys.append(key)
+      if len(keys) == sizes[table] - finished:
+        break
+    client.delete(table, keys)
+    num_deleted += len(keys)
+  return num_deleted
+
+
+def _finished(streams: list[Stream]) -> dict[str, int]:
+  """Returns how many items each table has of the rows in segments."""
+  is_first = np.concatenate(
+      [stream.steps[:, rows.STEP_TYPE] == rows.FIRST for stream in streams]
+      or [np.zeros(0, bool)]
+  )
+  return {
+      tables.TRANSITIONS: int(np.sum(~is_first)),
+      tables.INITIAL_STATES: int(np.sum(is_first)),
+  }

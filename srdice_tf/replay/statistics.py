@@ -1,0 +1,40 @@
+"""Counts and returns of the rows that were stored."""
+
+import numpy as np
+
+from srdice_tf.replay import rows
+
+
+class Statistics:
+  """What a data set holds, updated row by row."""
+
+  def __init__(self, num_envs: int):
+    self.num_transitions = 0
+    self.num_episodes = 0
+    self.returns = []
+    self._reward_sum = 0.0
+    self._running = [0.0] * num_envs
+
+  def add(self, slot: int, step_type: int, reward: float):
+    """Counts one row of environment `slot`."""
+    if step_type == rows.FIRST:
+      self.num_episodes += 1
+      self._running[slot] = 0.0
+      return
+    self.num_transitions += 1
+    self._reward_sum += reward
+    self._running[slot] += reward
+    if step_type == rows.LAST:
+      self.returns.append(self._running[slot])
+
+  def summary(self) -> dict:
+    """Returns counts, the mean reward and the returns of ended episodes."""
+    returns = np.asarray(self.returns)
+    return {
+        'transitions': self.num_transitions,
+        'episodes': self.num_episodes,
+        'ended_episodes': len(returns),
+        'mean_reward': self._reward_sum / max(self.num_transitions, 1),
+        'mean_return': float(returns.mean()) if len(returns) else None,
+        'std_return': float(returns.std()) if len(returns) else None,
+    }
