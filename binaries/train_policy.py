@@ -1,0 +1,90 @@
+"""Trains a target policy with TD3 or Double DQN.
+
+  python binaries/train_policy.py --env=Hopper-v4 --agent=td3
+
+The same command goes on where a stopped run was. The run directory holds the
+learning curve (evaluations.csv, events/ for TensorBoard), the weights at each
+of its points (snapshots/) and at the end a SavedModel of the policy (policy/).
+"""
+
+from srdice_tf.logging import quiet
+
+quiet.install()
+
+import os
+
+from absl import flags
+import tensorflow as tf
+
+from binaries import cli
+from binaries import common_flags
+from srdice_tf.agents import configs
+from srdice_tf.agents import shipping
+from srdice_tf.agents import trainer
+from srdice_tf.logging import progress
+
+_ENV = common_flags.define_env()
+_SEED = common_flags.define_seed()
+_AGENT = flags.DEFINE_enum(
+    'agent', 'td3', configs.AGENTS,
+    'td3 for continuous actions; ddqn, or ddqn_per with prioritised replay, '
+    'for discrete ones.',
+)
+_NUM_STEPS = flags.DEFINE_integer(
+    'num_steps', 1_000_000, 'Steps in the environment.', lower_bound=1
+)
+_EVAL_EVERY = flags.DEFINE_integer(
+    'eval_every', 20_000,
+    'Steps between two evaluations; each one also writes a checkpoint.',
+    lower_bound=1,
+)
+_EVAL_EPISODES = flags.DEFINE_integer(
+    'eval_episodes', 10, 'Episodes of an evaluation.', lower_bound=1
+)
+_OUTPUT_DIR = flags.DEFINE_string(
+    'output_dir', None,
+    'Directory of the run; default: runs/train/<env>/<agent>-<seed>.',
+)
+_NUM_THREADS = flags.DEFINE_integer(
+    'num_threads', 1,
+    'Threads of a TensorFlow operation; small networks gain little from more.',
+    lower_bound=1,
+)
+_SHIP = flags.DEFINE_bool(
+    'ship', False,
+    'Train nothing; choose weights of the run so far, measure them, and write '
+    'them with their card into srdice_tf/policies/pretrained/<env>/.',
+)
+
+
+def main(_) -> None:
+  tf.config.threading.set_intra_op_parallelism_threads(_NUM_THREADS.value)
+  tf.config.threading.set_inter_op_parallelism_threads(_NUM_THREADS.value)
+  config = configs.TrainConfig(
+      env_id=_ENV.value,
+      agent=_AGENT.value,
+      num_steps=_NUM_STEPS.value,
+      seed=_SEED.value,
+      eval_every=_EVAL_EVERY.value,
+      eval_episodes=_EVAL_EPISODES.value,
+  )
+  name = f'{config.agent}-{config.seed}'
+  output_dir = _OUTPUT_DIR.value or os.path.join(
+      'runs', 'train', config.env_id.replace('/', '_'), name
+  )
+  if _SHIP.value:
+    card = shipping.ship(output_dir)
+    print(f'{card["file"]}: return {card["return_mean"]:.1f} +- '
+          f'{card["return_std"]:.1f} after {card["steps"]} steps')
+    return
+  run = trainer.Trainer(config, output_dir)
+  with progress.Progress(
+      config.num_steps, label=name, initial=run.step
+  ) as bar:
+    run.train(lambda step, values: bar.update(step, **values))
+  run.close()
+  print(f'return {run.last_return:.1f}; policy in {output_dir}/policy')
+
+
+if __name__ == '__main__':
+  cli.run(main)

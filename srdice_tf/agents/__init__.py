@@ -1,0 +1,1 @@
+"""Training of target policies with TF-Agents' agents."""

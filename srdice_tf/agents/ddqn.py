@@ -1,0 +1,33 @@
+"""TF-Agents' Double DQN agent with the settings of the paper."""
+
+import tensorflow as tf
+from tf_agents.agents.dqn import dqn_agent
+from tf_agents.specs import tensor_spec
+from tf_agents.trajectories import time_step as ts
+from tf_agents.utils import common
+
+from srdice_tf.agents import configs
+from srdice_tf.policies import base
+
+
+def make_agent(
+    observation_spec, action_spec, config: configs.DdqnConfig, seed: int
+) -> dqn_agent.DdqnAgent:
+  """Returns the initialised agent; arguments as for TD3."""
+  target_period = round(config.target_period * config.updates_per_step)
+  agent = dqn_agent.DdqnAgent(
+      tensor_spec.from_spec(ts.time_step_spec(observation_spec)),
+      tensor_spec.from_spec(action_spec),
+      q_network=base.q_network(observation_spec, action_spec, seed),
+      target_q_network=base.q_network(observation_spec, action_spec, seed),
+      optimizer=tf.keras.optimizers.legacy.Adam(
+          config.learning_rate, epsilon=config.adam_epsilon
+      ),
+      epsilon_greedy=config.final_epsilon,
+      target_update_period=max(1, target_period),
+      td_errors_loss_fn=common.element_wise_huber_loss,
+      gamma=config.gamma,
+      train_step_counter=tf.Variable(0, dtype=tf.int64, name='train_step'),
+  )
+  agent.initialize()
+  return agent

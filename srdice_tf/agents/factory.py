@@ -1,0 +1,62 @@
+"""Agents and learners by the name of the agent."""
+
+from tf_agents.agents import tf_agent
+
+from srdice_tf import errors
+from srdice_tf.agents import configs
+from srdice_tf.agents import ddqn
+from srdice_tf.agents import item_learner
+from srdice_tf.agents import learner
+from srdice_tf.agents import td3
+from srdice_tf.agents import tensor_learner
+from srdice_tf.policies import base
+
+
+def is_pixels(observation_spec) -> bool:
+  return len(observation_spec.shape) == 3
+
+
+def default_parameters(config: configs.TrainConfig, observation_spec):
+  """Returns the paper's settings, or those for a small discrete task."""
+  if config.agent == 'td3':
+    return configs.Td3Config()
+  is_atari = is_pixels(observation_spec)
+  return configs.DdqnConfig() if is_atari else configs.SMALL_DDQN
+
+
+def make_agent(
+    config: configs.TrainConfig, observation_spec, action_spec
+) -> tf_agent.TFAgent:
+  """Returns the agent that `config.agent` names."""
+  is_discrete = base.is_discrete(action_spec)
+  if is_discrete == (config.agent == 'td3'):
+    kind = 'discrete' if is_discrete else 'continuous'
+    fitting = 'ddqn or ddqn_per' if is_discrete else 'td3'
+    raise errors.UserError(
+        f'--agent={config.agent}: {config.env_id} has {kind} actions; expected'
+        f' {fitting}.'
+    )
+  make = ddqn.make_agent if is_discrete else td3.make_agent
+  return make(
+      observation_spec, action_spec, config.hyperparameters, config.seed
+  )
+
+
+def make_learner(
+    config: configs.TrainConfig, agent: tf_agent.TFAgent
+) -> learner.Learner:
+  """Returns the replay and the updates that suit agent and task."""
+  prioritised = config.agent == 'ddqn_per'
+  if prioritised or is_pixels(agent.time_step_spec.observation):
+    return item_learner.ItemLearner(
+        agent, config.hyperparameters, prioritised
+    )
+  return tensor_learner.TensorLearner(
+      agent, config.hyperparameters, config.num_steps
+  )
+
+
+def policy_network(agent: tf_agent.TFAgent):
+  """Returns the network whose weights make the deterministic policy."""
+  is_actor = isinstance(agent, td3.DelayedTd3Agent)
+  return agent._actor_network if is_actor else agent._q_network

@@ -1,0 +1,120 @@
+"""The directory of a training run: checkpoints, curve, snapshots, policy."""
+
+import csv
+import json
+import os
+import shutil
+
+import numpy as np
+import tensorflow as tf
+from tf_agents.policies import policy_saver
+
+from srdice_tf import errors
+from srdice_tf.policies import weights
+
+CURVE_FIELDS = ('step', 'updates', 'mean_return', 'std_return', 'seconds')
+
+
+class RunFiles:
+  """Reads and writes a run directory; each file appears whole or not at all."""
+
+  def __init__(self, directory: str):
+    self._directory = directory
+    os.makedirs(self.path('snapshots'), exist_ok=True)
+    self._summaries = tf.summary.create_file_writer(self.path('events'))
+
+  def path(self, *names: str) -> str:
+    return os.path.join(self._directory, *names)
+
+  def check_config(self, config: dict):
+    """Writes the settings, or refuses a directory of other ones."""
+    path = self.path('config.json')
+    if os.path.exists(path):
+      with open(path) as file:
+        found = json.load(file)
+      # A run may go on to more steps than it was begun with.
+      different = [
+          key for key in config
+          if key != 'num_steps' and found.get(key) != config[key]
+      ]
+      if different:
+        key = different[0]
+        raise errors.UserError(
+            f'--output_dir={self._directory}: holds a run with {key}='
+            f'{found.get(key)}, expected {config[key]}; name another directory.'
+        )
+    write_json(path, config)
+
+  # Checkpoints: one directory each, made whole by its renaming.
+
+  def latest_checkpoint(self) -> str | None:
+    names = [
+        name for name in tf.io.gfile.listdir(self._directory)
+        if name.startswith('checkpoint-') and not name.endswith('.tmp')
+    ]
+    return self.path(max(names)) if names else None
+
+  def save_checkpoint(self, step: int, write):
+    """Calls `write(directory)`, then drops the earlier checkpoints."""
+    final = self.path(f'checkpoint-{step:09d}')
+    temporary = f'{final}.tmp'
+    shutil.rmtree(temporary, ignore_errors=True)
+    os.makedirs(temporary)
+    write(temporary)
+    os.rename(temporary, final)
+    for name in os.listdir(self._directory):
+      path = self.path(name)
+      if name.startswith('checkpoint-') and path != final:
+        shutil.rmtree(path)
+
+  # The learning curve and the weights at each of its points.
+
+  def curve(self) -> list[dict[str, float]]:
+    path = self.path('evaluations.csv')
+    if not os.path.exists(path):
+      return []
+    with open(path) as file:
+      return [
+          {key: float(value) for key, value in row.items()}
+          for row in csv.DictReader(file)
+      ]
+
+  def truncate_curve(self, step: int):
+    """Drops the points after `step`: they are going to be made again."""
+    rows = [row for row in self.curve() if row['step'] <= step]
+    self._write_curve(rows)
+
+  def add_point(self, row: dict[str, float], network):
+    weights.save(self.snapshot(row['step']), network)
+    self._write_curve([*self.curve(), row])
+
+  def _write_curve(self, rows):
+    path = self.path('evaluations.csv')
+    with open(f'{path}.tmp', 'w', newline='') as file:
+      writer = csv.DictWriter(file, CURVE_FIELDS)
+      writer.writeheader()
+      writer.writerows(rows)
+    os.replace(f'{path}.tmp', path)
+
+  def snapshot(self, step: float) -> str:
+    return self.path('snapshots', f'{int(step):09d}.npz')
+
+  def write_scalars(self, scalars: dict[str, float], step: int):
+    with self._summaries.as_default(step=step):
+      for name, value in scalars.items():
+        tf.summary.scalar(name, value)
+    self._summaries.flush()
+
+  def save_policy(self, policy):
+    policy_saver.PolicySaver(policy).save(self.path('policy'))
+
+
+def write_json(path: str, content: dict):
+  with open(f'{path}.tmp', 'w') as file:
+    json.dump(content, file, indent=2, default=_plain)
+    file.write('\n')
+  os.replace(f'{path}.tmp', path)
+
+
+def _plain(value):
+  return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

@@ -1,0 +1,120 @@
+"""Turns a training run into the files that the package ships."""
+
+from importlib import metadata
+import json
+import os
+import shutil
+
+import numpy as np
+
+from srdice_tf import environments
+from srdice_tf import errors
+from srdice_tf.agents import evaluation
+from srdice_tf.agents import run_files
+from srdice_tf.policies import base
+from srdice_tf.policies import weights
+
+NUM_EPISODES = 20
+NUM_ROLLOUTS = 100
+# Apart from the seeds that chose the checkpoint: figures must not profit.
+_SEED = 104_729
+_PACKAGES = ('tensorflow', 'tf-agents', 'dm-reverb', 'gymnasium', 'mujoco')
+# Share of the way from the first return to the best one.
+_LEVELS = {'weak': 0.25, 'medium': 0.5, 'good': 0.75}
+
+
+def choose_checkpoints(curve: list[dict[str, float]]) -> dict[str, dict]:
+  """Returns the points of a learning curve to ship, by name.
+
+  Args:
+    curve: of the evaluations, in the order of training.
+
+  Returns:
+    'best', the highest mean return, and of the points before it 'weak',
+    'medium' and 'good', those closest to a quarter, a half and three quarters
+    of the way in return; fewer where the curve has not as many points.
+  """
+  best = max(curve, key=lambda point: point['mean_return'])
+  low, high = curve[0]['mean_return'], best['mean_return']
+  earlier = [p for p in curve if 0 < p['updates'] and p['step'] < best['step']]
+  chosen = {'best': best}
+  for name, level in _LEVELS.items():
+    wanted = low + level * (high - low)
+    free = [point for point in earlier if point not in chosen.values()]
+    if free:
+      chosen[name] = min(free, key=lambda p: abs(p['mean_return'] - wanted))
+  return chosen
+
+
+def ship(run_dir: str, output_dir: str | None = None) -> dict:
+  """Writes weights and card of a run; returns the card.
+
+  Args:
+    run_dir: of the training run, which may still be going on.
+    output_dir: to write to; default: the package's own directory.
+  """
+  config_path = os.path.join(run_dir, 'config.json')
+  if not os.path.exists(config_path):
+    raise errors.UserError(f'--output_dir={run_dir}: holds no training run.')
+  with open(config_path) as file:
+    config = json.load(file)
+  env_id, gamma = config['env_id'], config['hyperparameters']['gamma']
+  files = run_files.RunFiles(run_dir)
+  output_dir = output_dir or weights.directory(env_id)
+  os.makedirs(output_dir, exist_ok=True)
+  curve = files.curve()
+  checkpoints = {}
+  for name, point in choose_checkpoints(curve).items():
+    path = os.path.join(output_dir, weights.file_name(name))
+    shutil.copyfile(files.snapshot(point['step']), path)
+    checkpoints[name] = {
+        'file': os.path.basename(path),
+        'sha256': weights.checksum(path),
+        'steps': int(point['step']),
+        **measure(env_id, path, gamma),
+    }
+  card = {
+      'environment': environments.description(env_id),
+      'agent': config['agent'],
+      'command': _command(config, int(curve[-1]['step'])),
+      'seed': config['seed'],
+      'steps_trained': int(curve[-1]['step']),
+      'gamma': gamma,
+      'hyperparameters': config['hyperparameters'],
+      **checkpoints.pop('best'),
+      'checkpoints': checkpoints,
+      'versions': {name: metadata.version(name) for name in _PACKAGES},
+  }
+  run_files.write_json(os.path.join(output_dir, 'card.json'), card)
+  return card
+
+
+def _command(config: dict, steps: int) -> str:
+  return (
+      f'python binaries/train_policy.py --env={config["env_id"]}'
+      f' --agent={config["agent"]} --num_steps={steps}'
+      f' --seed={config["seed"]} --eval_every={config["eval_every"]}'
+  )
+
+
+def measure(env_id: str, path: str, gamma: float) -> dict:
+  """Returns the figures of the weights in `path`, as the card has them."""
+  env = environments.load(env_id)
+  specs = env.observation_spec(), env.action_spec()
+  env.close()
+  network = weights.make_network(*specs)
+  weights.restore(path, network)
+  policy = base.deterministic_policy(*specs, network)
+  evaluator = evaluation.Evaluator(env_id, NUM_EPISODES, _SEED)
+  returns = evaluator.returns(evaluation.compiled_actions(policy), 0)
+  evaluator.close()
+  values = evaluation.target_values(env_id, policy, gamma, _SEED, NUM_ROLLOUTS)
+  error = values.std(ddof=1) / np.sqrt(len(values))
+  return {
+      'return_mean': round(float(returns.mean()), 4),
+      'return_std': round(float(returns.std(ddof=1)), 4),
+      'return_episodes': NUM_EPISODES,
+      'value': float(values.mean()),
+      'value_standard_error': float(error),
+      'value_rollouts': NUM_ROLLOUTS,
+  }

@@ -1,0 +1,166 @@
+"""Trains an agent: collect a block, update from replay, evaluate, repeat."""
+
+from collections.abc import Callable
+import dataclasses
+import os
+import time
+
+import numpy as np
+import tensorflow as tf
+
+from srdice_tf import environments
+from srdice_tf import interrupts
+from srdice_tf.agents import collector
+from srdice_tf.agents import configs
+from srdice_tf.agents import evaluation
+from srdice_tf.agents import exploration
+from srdice_tf.agents import factory
+from srdice_tf.agents import run_files
+
+_EVALUATION_SEED = 7_919  # Apart from the seeds of the training episodes.
+
+
+class Trainer:
+  """One run in one directory; begins where an earlier one was stopped.
+
+  All that is random depends on the seed and on the number of the block or of
+  the update, so that a resumed run continues the very same curve.
+  """
+
+  def __init__(self, config: configs.TrainConfig, output_dir: str):
+    env = environments.load(config.env_id)
+    specs = env.observation_spec(), env.action_spec()
+    env.close()
+    if config.hyperparameters is None:
+      parameters = factory.default_parameters(config, specs[0])
+      config = dataclasses.replace(config, hyperparameters=parameters)
+    self.config = config
+    self._parameters = parameters = config.hyperparameters
+    self.agent = factory.make_agent(config, *specs)
+    self.files = run_files.RunFiles(output_dir)
+    self.files.check_config(dataclasses.asdict(config))
+    self._learner = factory.make_learner(config, self.agent)
+    self._collector = collector.Collector(
+        config.env_id, parameters.num_envs, config.seed
+    )
+    self._evaluator = evaluation.Evaluator(
+        config.env_id, config.eval_episodes, config.seed + _EVALUATION_SEED
+    )
+    self._actions = evaluation.compiled_actions(self.agent.policy)
+    self.step = self.updates = self._block = 0
+    self.last_return = float('nan')
+    self.seconds = {'total': 0.0, 'collect': 0.0, 'learn': 0.0}
+    self._restore()
+
+  def train(self, report: Callable[[int, dict], None] = lambda *_: None):
+    """Trains up to the configured number of steps, then saves the policy.
+
+    Args:
+      report: is called after each block with the number of steps and the
+        values to show.
+    """
+    begun = time.time() - self.seconds['total']
+    if not self.files.curve():
+      self._evaluate()
+    with interrupts.Deferred() as interrupt:
+      while self.step < self.config.num_steps and interrupt.received is None:
+        evaluations = self.step // self.config.eval_every
+        losses = self._train_block()
+        self.seconds['total'] = time.time() - begun
+        report(self.step, {**losses, 'return': self.last_return})
+        if self.step // self.config.eval_every > evaluations:
+          self._evaluate()
+          self._save()
+      if interrupt.received is not None:
+        self._save()
+    interrupt.reraise()
+    if self.files.curve()[-1]['step'] < self.step:
+      self._evaluate()
+      self._save()
+    self.files.save_policy(self.agent.policy)
+
+  def close(self):
+    self._learner.close()
+    self._collector.close()
+    self._evaluator.close()
+
+  def _train_block(self) -> dict[str, float]:
+    parameters, begun = self._parameters, time.time()
+    transitions = self._collector.collect(
+        self._exploration(), parameters.block_steps
+    )
+    self._learner.add(transitions)
+    self.step += len(transitions.reward)
+    collected = time.time()
+    learnt_steps = self.step - parameters.random_steps
+    due = int(learnt_steps * parameters.updates_per_step) - self.updates
+    losses = {}
+    if due > 0:
+      losses = self._learner.learn(due, (self.config.seed, self._block))
+      self.updates += due
+    self._block += 1
+    self.seconds['collect'] += collected - begun
+    self.seconds['learn'] += time.time() - collected
+    return losses
+
+  def _exploration(self) -> exploration.Actions:
+    explore = (
+        exploration.gaussian
+        if self.config.agent == 'td3'
+        else exploration.epsilon_greedy
+    )
+    rng = np.random.default_rng([self.config.seed, self._block])
+    spec = self._collector.env.action_spec()
+    return explore(self._actions, spec, self._parameters, self.step, rng)
+
+  def _evaluate(self):
+    number = self.step // self.config.eval_every
+    returns = self._evaluator.returns(self._actions, number)
+    self.last_return = float(returns.mean())
+    point = {
+        'step': self.step,
+        'updates': self.updates,
+        'mean_return': self.last_return,
+        'std_return': float(returns.std()),
+        'seconds': round(self.seconds['total'], 1),
+    }
+    self.files.add_point(point, factory.policy_network(self.agent))
+    self.files.write_scalars(
+        {key: point[key] for key in ('mean_return', 'std_return')}, self.step
+    )
+
+  # Checkpoints.
+
+  def _save(self):
+    self.files.save_checkpoint(self.step, self._write_checkpoint)
+
+  def _write_checkpoint(self, directory: str):
+    checkpoint = tf.train.Checkpoint(agent=self.agent)
+    checkpoint.write(os.path.join(directory, 'agent'))
+    self._learner.save(directory)
+    np.savez(
+        os.path.join(directory, 'counters.npz'),
+        step=self.step,
+        updates=self.updates,
+        block=self._block,
+        seconds=self.seconds['total'],
+        **self._collector.state(),
+    )
+
+  def _restore(self):
+    directory = self.files.latest_checkpoint()
+    if directory is None:
+      self.files.truncate_curve(0)
+      return
+    checkpoint = tf.train.Checkpoint(agent=self.agent)
+    status = checkpoint.read(os.path.join(directory, 'agent'))
+    status.assert_existing_objects_matched()
+    self._learner.restore(directory)
+    with np.load(os.path.join(directory, 'counters.npz')) as state:
+      self._collector.restore(state)
+      self.step = int(state['step'])
+      self.updates = int(state['updates'])
+      self._block = int(state['block'])
+      self.seconds['total'] = float(state['seconds'])
+    self.files.truncate_curve(self.step)
+    self.last_return = self.files.curve()[-1]['mean_return']

@@ -1,0 +1,106 @@
+"""Compact files of a network's weights, and the policies that are shipped."""
+
+import hashlib
+import json
+import os
+
+import numpy as np
+
+from srdice_tf import errors
+from srdice_tf.policies import base
+
+PRETRAINED_DIR = os.path.join(os.path.dirname(__file__), 'pretrained')
+CHECKPOINTS = ('best', 'good', 'medium', 'weak')
+
+
+def save(path: str, network, dtype=np.float32):
+  """Writes the variables of `network` in their order, by number."""
+  arrays = {
+      f'{i:02d}': variable.numpy().astype(dtype)
+      for i, variable in enumerate(network.variables)
+  }
+  temporary = f'{path}.tmp'
+  with open(temporary, 'wb') as file:
+    np.savez(file, **arrays)
+  os.replace(temporary, path)  # A killed run leaves the old file or the new.
+
+
+def restore(path: str, network):
+  """Reads what `save` wrote into the variables of `network`."""
+  with np.load(path) as file:
+    arrays = [file[name] for name in sorted(file.files)]
+  found = [array.shape for array in arrays]
+  expected = [tuple(variable.shape) for variable in network.variables]
+  if found != expected:
+    raise errors.UserError(
+        f'{path}: weights of shapes {found} do not fit the network, expected'
+        f' {expected}.'
+    )
+  for variable, array in zip(network.variables, arrays):
+    variable.assign(array.astype(np.float32))
+
+
+def make_network(observation_spec, action_spec):
+  """Returns an untrained network that `restore` can fill."""
+  make = base.q_network if base.is_discrete(action_spec) else base.actor_network
+  return make(observation_spec, action_spec)
+
+
+def checksum(path: str) -> str:
+  with open(path, 'rb') as file:
+    return hashlib.sha256(file.read()).hexdigest()
+
+
+def directory(env_id: str) -> str:
+  """Returns where the policies of an environment are shipped."""
+  return os.path.join(PRETRAINED_DIR, env_id.replace('/', '_'))
+
+
+def file_name(checkpoint: str) -> str:
+  """Returns the name of the weights of 'best', 'good', 'medium' or 'weak'."""
+  if checkpoint not in CHECKPOINTS:
+    raise errors.UserError(
+        f'checkpoint {checkpoint!r}: expected one of {", ".join(CHECKPOINTS)}.'
+    )
+  return 'weights.npz' if checkpoint == 'best' else f'{checkpoint}.npz'
+
+
+def load_card(env_id: str) -> dict:
+  """Returns what is known about the shipped policies of an environment."""
+  path = os.path.join(directory(env_id), 'card.json')
+  if not os.path.exists(path):
+    raise errors.UserError(_not_shipped(env_id))
+  with open(path) as file:
+    return json.load(file)
+
+
+def _not_shipped(env_id: str) -> str:
+  agent = 'ddqn' if env_id.startswith('ALE/') else 'td3'
+  return (
+      f'--env={env_id}: no policy is shipped for it; train one with `python'
+      f' binaries/train_policy.py --env={env_id} --agent={agent}` and name it'
+      ' with --policy.'
+  )
+
+
+def load_pretrained(
+    env_id: str, observation_spec, action_spec, checkpoint: str = 'best'
+):
+  """Returns the shipped actor or Q network of an environment.
+
+  Args:
+    env_id: of the environment.
+    observation_spec: of the environment, an array spec.
+    action_spec: of the environment, a bounded array spec.
+    checkpoint: 'best', or an earlier one of the same run: 'good', 'medium' or
+      'weak'.
+
+  Raises:
+    UserError: if none is shipped.
+  """
+  path = os.path.join(directory(env_id), file_name(checkpoint))
+  if not os.path.exists(path):
+    raise errors.UserError(_not_shipped(env_id))
+  network = make_network(observation_spec, action_spec)
+  restore(path, network)
+  return network
