@@ -15,6 +15,7 @@ import subprocess
 import sys
 from typing import NamedTuple
 from typing import TextIO
+import warnings
 
 from srdice_tf.logging import stderr_filter
 
@@ -47,6 +48,8 @@ def install() -> None:
   for name, value in _ENVIRONMENT.items():
     os.environ.setdefault(name, value)
   logging.getLogger('tensorflow').addFilter(_is_not_deprecation)
+  # Of each policy that TF-Agents saves.
+  warnings.filterwarnings('ignore', 'Encoding a StructuredValue with type')
   try:
     _installed = _start_filter()
   except OSError:

@@ -48,6 +48,8 @@ _NOISE = re.compile(
         rb'See the migration guide at https://gymnasium\.farama\.org/',
         rb'.*DeprecationWarning: .*The environment \S+ is out of date\.',
         rb"WARNING: compiler attribute 'settotalmass' is deprecated",
+        rb'WARNING:absl:`\S+` is not a valid tf\.function parameter name',
+        rb'WARNING:absl:Found untraced functions such as',
         rb'A\.L\.E: Arcade Learning Environment',
         rb'\[Powered by Stella\]',
         rb'\[reverb/cc/.*(?:' + rb'|'.join(_REVERB_INFORMATION) + rb')',

@@ -41,10 +41,16 @@ _NOISY = """
     import numpy as np
     import reverb
     import tensorflow
-    import tf_agents.environments
+    from srdice_tf import environments
+    from srdice_tf.policies import base
+    from tf_agents.policies import policy_saver
     gymnasium.register_envs(ale_py)
     gymnasium.make('HalfCheetah-v4').reset(seed=0)
     gymnasium.make('ALE/Pong-v5').reset(seed=0)
+    env = environments.load('Pendulum-v1')
+    specs = env.observation_spec(), env.action_spec()
+    policy = base.deterministic_policy(*specs)
+    policy_saver.PolicySaver(policy).save(tempfile.mkdtemp())
     checkpointer = reverb.checkpointers.DefaultCheckpointer(tempfile.mkdtemp())
     for _ in range(2):
       server = reverb.Server(
