@@ -1,0 +1,88 @@
+"""Tests that imports go one way, and that some modules keep to some places."""
+
+import ast
+import graphlib
+
+import pytest
+
+from tests import source_tree
+
+# What each part of srdice_tf may import. A new part needs a line here.
+_BASE = {'errors', 'types'}
+_DATA = _BASE | {'environments', 'policies', 'replay'}
+_SERVICES = {'logging', 'interrupts'}
+_ALLOWED = {
+    'srdice_tf': set(),
+    'errors': set(),
+    'types': set(),
+    'interrupts': set(),
+    'logging': _BASE,
+    # Estimation.
+    'losses': _BASE,
+    'networks': _BASE,
+    'estimators': _BASE | {'losses', 'networks'},
+    'training': _BASE | {'losses', 'networks', 'estimators'} | _SERVICES,
+    # Data.
+    'environments': _BASE,
+    'policies': _BASE,
+    'replay': _BASE,
+    'resuming': _DATA,
+    'collection': _DATA | {'resuming'} | _SERVICES,
+    'agents': _DATA | _SERVICES,
+    'evaluation': _DATA | _SERVICES,
+}
+for _part in ('experiments', 'reports', 'binaries'):
+  _ALLOWED[_part] = set(_ALLOWED)  # All above.
+
+_LIBRARY = [p for p in source_tree.files() if p.startswith('srdice_tf/')]
+_PROGRAMS = [p for p in source_tree.files() if p.startswith('binaries/')]
+
+
+def _of(*parts):
+  return [path for path in _LIBRARY if source_tree.unit(path) in parts]
+
+
+def _not_of(*parts):
+  return [path for path in _LIBRARY if source_tree.unit(path) not in parts]
+
+
+def test_the_table_has_no_cycle():
+  graphlib.TopologicalSorter(_ALLOWED).prepare()
+
+
+@pytest.mark.parametrize('path', _LIBRARY + _PROGRAMS)
+def test_imports_go_one_way(path):
+  part = source_tree.unit(path)
+  imported = {source_tree.unit(p) for p in source_tree.first_party(path)}
+  assert imported - {part} <= _ALLOWED[part]
+
+
+@pytest.mark.parametrize('path', _of('estimators', 'losses', 'networks'))
+def test_estimators_know_neither_replay_nor_environments(path):
+  for used in source_tree.closure(path):
+    assert not source_tree.third_party(used) & {'reverb', 'gymnasium'}, used
+
+
+@pytest.mark.parametrize('path', _LIBRARY)
+def test_flags_are_for_programs_only(path):
+  names = source_tree.imported_names(path)
+  assert not {n for n in names if n.startswith(('absl.flags', 'absl.app'))}
+
+
+@pytest.mark.parametrize('path', _not_of('logging', 'reports'))
+def test_only_logging_and_reports_speak(path):
+  for node in ast.walk(source_tree.tree(path)):
+    if isinstance(node, ast.Name | ast.Attribute):
+      name = ast.unparse(node)
+      where = f'{path}:{node.lineno}: {name}'
+      assert name not in ('print', 'sys.stdout', 'tf.summary'), where
+
+
+@pytest.mark.parametrize(
+    'path', [path for path in _PROGRAMS if source_tree.is_entry_point(path)]
+)
+def test_programs_filter_noise_before_other_imports(path):
+  body = [ast.unparse(node) for node in source_tree.tree(path).body]
+  before = body[: body.index('quiet.install()')]
+  imports = [line for line in before if line.startswith(('import', 'from'))]
+  assert imports == ['from srdice_tf.logging import quiet']
