@@ -66,7 +66,7 @@ class ItemLearner(learner.Learner):
       self._set_priorities(samples, np.abs(td_errors.numpy()))
     return float(loss)
 
-  @tf.function
+  @tf.function(autograph=False)
   def _train(self, batch, weights):
     experience = learner.as_experience(self._agent, batch)
     info = self._agent.train(experience, weights)

@@ -78,15 +78,21 @@ class TensorLearner(learner.Learner):
     )
     return {'loss': float(losses)}
 
-  @tf.function
+  # Without autograph, which warns about TF-Agents' sources.
+  @tf.function(autograph=False)
   def _learn(self, num_updates, size, seed):
     indices = tf.random.stateless_uniform(
         (num_updates, self._batch_size), seed, 0, size, tf.int32
     )  # [K, B]
-    total = 0.0
-    for i in tf.range(num_updates):
+
+    def update(i, total):
       batch = self._unpack(tf.gather(self._rows, indices[i]))
-      total += self._agent.train(learner.as_experience(self._agent, batch)).loss
+      experience = learner.as_experience(self._agent, batch)
+      return i + 1, total + self._agent.train(experience).loss
+
+    _, total = tf.while_loop(
+        lambda i, _: i < num_updates, update, (tf.constant(0), tf.constant(0.0))
+    )
     return total / tf.cast(num_updates, tf.float32)
 
   def _pack(self, block) -> np.ndarray:
