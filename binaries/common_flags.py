@@ -26,14 +26,14 @@ def define_env() -> flags.FlagHolder[str]:
 
 
 def define_policy() -> flags.FlagHolder[str]:
-  """Defines --policy, which must be given."""
+  """Defines --policy, by default the one shipped for the environment."""
   return _define(
       'policy',
       flags.DEFINE_string,
-      None,
-      'Policy: random, untrained, the name of a policy that is shipped, or the '
-      'directory of a TF-Agents SavedModel.',
-      required=True,
+      'pretrained',
+      'Base policy: pretrained (shipped for the environment; also '
+      'pretrained:weak, :medium, :good), untrained, random, the directory of a '
+      'TF-Agents SavedModel, or a file of weights (.npz).',
   )
 
 

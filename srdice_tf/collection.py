@@ -22,6 +22,7 @@ from srdice_tf.policies import seeded
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import reader
 from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import tables
 from srdice_tf.replay import writer as writer_lib
 
 _CALLS_PER_RUN = 20
@@ -103,7 +104,8 @@ def collect(
   )
   try:
     start = resuming.start(env, py_policy, writer, own)
-    _run(config, env, py_policy, writer, server, start, save_seconds)
+    if not writer.full:
+      _run(config, env, py_policy, writer, server, start, save_seconds)
   finally:
     writer.close()
     env.close()
@@ -186,4 +188,16 @@ def claim(config: CollectConfig, server):
             ' another --dataset_dir.'
         )
   if config.collector not in found:
+    _check_room(config, server)
     server.client.put_metadata(wanted)
+
+
+def _check_room(config: CollectConfig, server):
+  """Reverb would drop the oldest transitions in silence."""
+  taken = server.client.sizes()[tables.TRANSITIONS]
+  capacity = server.client.capacity()
+  if taken + config.num_transitions > capacity:
+    raise errors.UserError(
+        f'--num_transitions={config.num_transitions}: the replay server holds'
+        f' {taken} of at most {capacity}; start it with a larger --capacity.'
+    )

@@ -33,7 +33,6 @@ _REVERB_INFORMATION = (
     rb'Started replay server',
     rb'Shutting down replay server',
     rb'Stored checkpoint to',
-    rb'The number of pending items is alarmingly high',
     rb'is accessed directly without gRPC',
 )
 _NOISE = re.compile(
@@ -52,6 +51,8 @@ _NOISE = re.compile(
         rb'WARNING:absl:Found untraced functions such as',
         rb'A\.L\.E: Arcade Learning Environment',
         rb'\[Powered by Stella\]',
+        # Written by many threads at once, which tear each other's lines.
+        rb'.*The number of pending items is alarmingly high',
         rb'\[reverb/cc/.*(?:' + rb'|'.join(_REVERB_INFORMATION) + rb')',
     )),
 )

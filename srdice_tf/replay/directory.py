@@ -16,6 +16,7 @@ from srdice_tf import errors
 
 _JSON = 'dataset.json'
 _REPLAY = 'replay'
+_DONE = 'DONE'  # Reverb writes this file last.
 _PACKAGES = (
     'tensorflow',
     'tf-agents',
@@ -102,7 +103,7 @@ class DatasetDirectory:
       file.flush()
       os.fsync(file.fileno())
     os.replace(temporary, self._json_path)
-    self.remove_others(description)
+    self._remove_older(description['checkpoint'])
 
   def remove_others(self, description: dict | None = None):
     """Removes checkpoints that dataset.json does not name.
@@ -112,6 +113,24 @@ class DatasetDirectory:
     description = description or (self.read() if self.exists() else {})
     for name in os.listdir(self.replay_path):
       if name != description.get('checkpoint'):
+        shutil.rmtree(os.path.join(self.replay_path, name), ignore_errors=True)
+
+  def newest_unnamed(self) -> str | None:
+    """Returns the newest whole checkpoint if dataset.json names another."""
+    whole = [
+        name
+        for name in os.listdir(self.replay_path)
+        if os.path.exists(os.path.join(self.replay_path, name, _DONE))
+    ]
+    named = self.read().get('checkpoint') if self.exists() else None
+    if not whole or max(whole) == named:
+      return None
+    return os.path.join(self.replay_path, max(whole))
+
+  def _remove_older(self, checkpoint: str):
+    """Removes older checkpoints; a newer one may just be being written."""
+    for name in os.listdir(self.replay_path):
+      if name < checkpoint:  # Their names are times.
         shutil.rmtree(os.path.join(self.replay_path, name), ignore_errors=True)
 
   def _checkpoint_path(self, description: dict) -> str:

@@ -63,6 +63,32 @@ class ReplayServer:
       ) from error
     self._directory.commit(os.path.normpath(checkpoint), description)
 
+  def adopt_checkpoint(self):
+    """Describes a checkpoint that a collector elsewhere asked for."""
+    checkpoint = self._directory.newest_unnamed()
+    if checkpoint:
+      self._directory.commit(checkpoint, self.description())
+
+  def description(self) -> dict:
+    """Returns what the collectors say of their data, as one data set."""
+    collectors = list(self.client.metadata().values())
+    sizes = self.client.sizes()
+    asked = sum(each['num_transitions'] for each in collectors)
+    is_complete = sizes[tables.TRANSITIONS] == asked > 0
+    return {
+        **(collectors[0] if len(collectors) == 1 else {}),
+        'environment': collectors[0]['environment'] if collectors else None,
+        'num_transitions': asked,
+        'collectors': collectors,
+        'status': directory_lib.COMPLETE
+        if is_complete
+        else directory_lib.COLLECTING,
+        'counts': {
+            'transitions': sizes[tables.TRANSITIONS],
+            'episodes': sizes[tables.INITIAL_STATES],
+        },
+    }
+
   def stop(self):
     self._server.stop()
 
@@ -71,6 +97,11 @@ class RemoteServer:
   """A replay server that runs elsewhere and keeps its own directory."""
 
   def __init__(self, address: str):
+    """Connects to it.
+
+    Raises:
+      UserError: if nothing answers there.
+    """
     self.client = client_lib.ReplayClient(address)
 
   def save(self, description: dict):

@@ -1,0 +1,120 @@
+"""Collects a data set with the paper's behaviour policy.
+
+  python binaries/collect_dataset.py --env=HalfCheetah-v4 --setting=hard \\
+    --dataset_dir=data/halfcheetah_hard
+
+Killed at any moment, the same command goes on; the finished data set is the
+same as without the interruption.
+"""
+
+from srdice_tf.logging import quiet
+
+quiet.install()
+
+import time
+
+from absl import flags
+
+from binaries import cli
+from binaries import common_flags
+from srdice_tf import collection
+from srdice_tf import environments
+from srdice_tf import errors
+from srdice_tf.policies import loading
+from srdice_tf.policies import settings
+from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import server as server_lib
+
+_ENV = common_flags.define_env()
+_POLICY = common_flags.define_policy()
+_SEED = common_flags.define_seed()
+_REVERB_ADDRESS = common_flags.define_reverb_address()
+_SETTING = flags.DEFINE_enum(
+    'setting',
+    None,
+    settings.NAMES,
+    'Behaviour policy. Continuous actions: hard (default; noise 0.2, a fifth of'
+    ' the actions uniform) or easy (noise 0.133). Discrete: main (default;'
+    ' epsilon 0.1), noise (epsilon 0.2, a fifth of the episodes greedy) or'
+    ' separate (epsilon 0.1, --policy names the other agent).',
+)
+_NUM_TRANSITIONS = flags.DEFINE_integer(
+    'num_transitions',
+    None,
+    'Transitions to collect; default as in the paper: hard 50,000, easy'
+    ' 500,000, discrete 1,000,000.',
+    lower_bound=1,
+)
+_NUM_ENVS = flags.DEFINE_integer(
+    'num_envs',
+    None,
+    'Environments that step together; default: one for 500 transitions, 25 at'
+    ' the most. Part of what the seed determines.',
+    lower_bound=1,
+)
+_COLLECTOR = flags.DEFINE_integer(
+    'collector',
+    0,
+    'Number of this collector, where several fill one --reverb_address; each'
+    ' gathers --num_transitions of its own.',
+    lower_bound=0,
+)
+_DATASET_DIR = flags.DEFINE_string(
+    'dataset_dir', None, 'Where the data set is kept; not with a server'
+    ' elsewhere, which keeps its own.'
+)
+
+
+def main(_) -> None:
+  start = time.time()
+  env = environments.load(_ENV.value)
+  specs = env.observation_spec(), env.action_spec()
+  name = _SETTING.value or settings.default_setting(env.action_spec())
+  setting = settings.setting(name, env.action_spec())
+  policy = loading.load(_POLICY.value, _ENV.value, *specs)
+  num_transitions = _NUM_TRANSITIONS.value or setting.num_transitions
+  config = collection.CollectConfig(
+      env_id=_ENV.value,
+      policy=_POLICY.value,
+      policy_checksum=loading.checksum(policy),
+      setting=name,
+      num_transitions=num_transitions,
+      seed=_SEED.value + 1000 * _COLLECTOR.value,
+      num_envs=_NUM_ENVS.value or collection.default_num_envs(num_transitions),
+      collector=_COLLECTOR.value,
+  )
+  server = _server(num_transitions)
+  behaviour = settings.behaviour_policy(policy, setting)
+  description = collection.collect(config, behaviour, server)
+  server.stop()
+  _print_summary(description, time.time() - start)
+
+
+def _server(num_transitions: int):
+  if _REVERB_ADDRESS.value:
+    return server_lib.RemoteServer(_REVERB_ADDRESS.value)
+  if not _DATASET_DIR.value:
+    raise errors.UserError('--dataset_dir: say where to keep the data set.')
+  directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)
+  return server_lib.ReplayServer(directory, num_transitions)
+
+
+def _print_summary(description: dict, seconds: float):
+  counts = description['counts']
+  returns = 'no episode ended'
+  if counts['ended_episodes']:
+    returns = f"{counts['mean_return']:.2f} +- {counts['std_return']:.2f} (std)"
+  place = _DATASET_DIR.value or _REVERB_ADDRESS.value
+  print(f"""
+environment   {_ENV.value}, {description['setting']}, seed {_SEED.value}
+transitions   {counts['transitions']:,} in {place}
+episodes      {counts['episodes']:,} begun, {counts['ended_episodes']:,} ended
+mean reward   {counts['mean_reward']:.4f} a step
+returns       {returns}
+time          {seconds:.1f} s
+next          python binaries/evaluate_policy.py --env={_ENV.value} \
+--policy={_POLICY.value}""")
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,53 @@
+"""Serves a data set to collectors and readers on other machines.
+
+  python binaries/replay_server.py --port=8008 --dataset_dir=data/shared
+  python binaries/collect_dataset.py --env=Hopper-v4 --collector=1 \\
+    --reverb_address=localhost:8008
+
+It saves when a collector asks for it and when it is stopped (Ctrl-C); the same
+command starts it again with what it had.
+"""
+
+from srdice_tf.logging import quiet
+
+quiet.install()
+
+import time
+
+from absl import flags
+
+from binaries import cli
+from srdice_tf import interrupts
+from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import tables
+
+_PORT = flags.DEFINE_integer(
+    'port', None, 'Port to serve on.', lower_bound=1, upper_bound=65535,
+    required=True,
+)
+_DATASET_DIR = flags.DEFINE_string(
+    'dataset_dir', None, 'Where the data set is kept.', required=True
+)
+_CAPACITY = flags.DEFINE_integer(
+    'capacity', 1_000_000, 'Transitions that it may hold.', lower_bound=1
+)
+
+
+def main(_) -> None:
+  directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)
+  server = server_lib.ReplayServer(directory, _CAPACITY.value, _PORT.value)
+  size = server.client.sizes()[tables.TRANSITIONS]
+  print(f'serving {size:,} transitions on port {_PORT.value}', flush=True)
+  with interrupts.Deferred() as interrupt:
+    while interrupt.received is None:
+      time.sleep(0.2)
+      server.adopt_checkpoint()
+    server.save(server.description())
+  size = server.client.sizes()[tables.TRANSITIONS]
+  print(f'saved {size:,} transitions in {_DATASET_DIR.value}')
+  server.stop()
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,60 @@
+"""Finds the base policy that a user names."""
+
+import hashlib
+import os
+
+from tf_agents.policies import tf_policy
+
+from srdice_tf import errors
+from srdice_tf.policies import base
+from srdice_tf.policies import composed
+from srdice_tf.policies import saved
+from srdice_tf.policies import weights
+
+PRETRAINED, UNTRAINED, RANDOM = 'pretrained', 'untrained', 'random'
+
+
+def load(
+    name: str, env_id: str, observation_spec, action_spec
+) -> tf_policy.TFPolicy:
+  """Returns a base policy, without the noise of target or behaviour policy.
+
+  Args:
+    name: 'pretrained', the one shipped for the environment, or
+      'pretrained:weak', ':medium', ':good', earlier ones of the same run;
+      'untrained', a network with random weights; 'random', uniform actions; a
+      directory with a TF-Agents SavedModel; a file of weights (.npz).
+    env_id: the environment.
+    observation_spec: of the environment.
+    action_spec: of the environment, bounded.
+
+  Raises:
+    UserError: if there is no such policy, or it does not fit.
+  """
+  specs = observation_spec, action_spec
+  kind, _, checkpoint = name.partition(':')
+  if name == RANDOM:
+    return composed.UniformPolicy(*specs)
+  if name == UNTRAINED:
+    return base.deterministic_policy(*specs)
+  if kind == PRETRAINED:
+    network = weights.load_pretrained(env_id, *specs, checkpoint or 'best')
+    return base.deterministic_policy(*specs, network)
+  if os.path.isdir(name):
+    return saved.load(name, *specs)
+  if os.path.isfile(name):
+    network = weights.make_network(*specs)
+    weights.restore(name, network)
+    return base.deterministic_policy(*specs, network)
+  raise errors.UserError(
+      f'--policy={name}: no such file or directory; expected {PRETRAINED},'
+      f' {UNTRAINED}, {RANDOM}, a TF-Agents SavedModel or a file of weights.'
+  )
+
+
+def checksum(policy: tf_policy.TFPolicy) -> str:
+  """Returns a hash of the policy's variables: what tells two apart."""
+  digest = hashlib.sha256()
+  for variable in policy.variables():
+    digest.update(variable.numpy().tobytes())
+  return digest.hexdigest()
