@@ -144,7 +144,9 @@ def test_stderr_has_arrived_when_the_process_has_ended():
 
 def test_twice_installed_is_once_and_children_are_filtered_too():
   code, _, stderr = _run("""
+      terminal = quiet.terminal()
       quiet.install()
+      assert quiet.terminal() is terminal
       import subprocess
       subprocess.run(['sh', '-c', 'echo "[Powered by Stella]" >&2; echo x >&2'])
   """)
@@ -224,7 +226,8 @@ def test_an_unfinished_line_is_passed_on_once():
   lines = stderr_filter.Filter()
   assert lines.feed(b'go? ') == b''
   assert lines.take_partial() == b'go? '
-  assert lines.feed(b'yes\n[Powered by Stella]\nend\n') == b'yes\nend\n'
+  rest = b'[Powered by Stella] is part of the line\n'
+  assert lines.feed(rest + b'[Powered by Stella]\nend\n') == rest + b'end\n'
 
 
 def test_only_the_tail_of_noise_goes_with_it():
