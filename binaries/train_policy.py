@@ -22,6 +22,7 @@ from srdice_tf.agents import configs
 from srdice_tf.agents import shipping
 from srdice_tf.agents import trainer
 from srdice_tf.logging import progress
+from srdice_tf.logging import tensorboard
 
 _ENV = common_flags.define_env()
 _SEED = common_flags.define_seed()
@@ -81,7 +82,10 @@ def main(_) -> None:
   with progress.Progress(
       config.num_steps, label=name, initial=run.step
   ) as bar:
-    run.train(lambda step, values: bar.update(step, **values))
+    run.train(
+        report=lambda step, values: bar.update(step, **values),
+        log=tensorboard.TensorBoard(run.files.path('events')).write,
+    )
   run.close()
   print(f'return {run.last_return:.1f}; policy in {output_dir}/policy')
 

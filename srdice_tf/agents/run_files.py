@@ -6,7 +6,6 @@ import os
 import shutil
 
 import numpy as np
-import tensorflow as tf
 from tf_agents.policies import policy_saver
 
 from srdice_tf import errors
@@ -21,7 +20,6 @@ class RunFiles:
   def __init__(self, directory: str):
     self._directory = directory
     os.makedirs(self.path('snapshots'), exist_ok=True)
-    self._summaries = tf.summary.create_file_writer(self.path('events'))
 
   def path(self, *names: str) -> str:
     return os.path.join(self._directory, *names)
@@ -49,7 +47,7 @@ class RunFiles:
 
   def latest_checkpoint(self) -> str | None:
     names = [
-        name for name in tf.io.gfile.listdir(self._directory)
+        name for name in os.listdir(self._directory)
         if name.startswith('checkpoint-') and not name.endswith('.tmp')
     ]
     return self.path(max(names)) if names else None
@@ -98,12 +96,6 @@ class RunFiles:
 
   def snapshot(self, step: float) -> str:
     return self.path('snapshots', f'{int(step):09d}.npz')
-
-  def write_scalars(self, scalars: dict[str, float], step: int):
-    with self._summaries.as_default(step=step):
-      for name, value in scalars.items():
-        tf.summary.scalar(name, value)
-    self._summaries.flush()
 
   def save_policy(self, policy):
     policy_saver.PolicySaver(policy).save(self.path('policy'))

@@ -17,7 +17,13 @@ from srdice_tf.agents import exploration
 from srdice_tf.agents import factory
 from srdice_tf.agents import run_files
 
+Report = Callable[[int, dict[str, float]], None]
+
 _EVALUATION_SEED = 7_919  # Apart from the seeds of the training episodes.
+
+
+def _ignore(step: int, values: dict[str, float]):
+  del step, values
 
 
 class Trainer:
@@ -52,16 +58,18 @@ class Trainer:
     self.seconds = {'total': 0.0, 'collect': 0.0, 'learn': 0.0}
     self._restore()
 
-  def train(self, report: Callable[[int, dict], None] = lambda *_: None):
+  def train(self, report: Report = _ignore, log: Report = _ignore):
     """Trains up to the configured number of steps, then saves the policy.
 
     Args:
       report: is called after each block with the number of steps and the
         values to show.
+      log: is called with those to keep after each evaluation.
     """
     begun = time.time() - self.seconds['total']
+    losses = {}
     if not self.files.curve():
-      self._evaluate()
+      log(self.step, self._evaluate())
     with interrupts.Deferred() as interrupt:
       while self.step < self.config.num_steps and interrupt.received is None:
         evaluations = self.step // self.config.eval_every
@@ -69,13 +77,13 @@ class Trainer:
         self.seconds['total'] = time.time() - begun
         report(self.step, {**losses, 'return': self.last_return})
         if self.step // self.config.eval_every > evaluations:
-          self._evaluate()
+          log(self.step, {**losses, **self._evaluate()})
           self._save()
       if interrupt.received is not None:
         self._save()
     interrupt.reraise()
     if self.files.curve()[-1]['step'] < self.step:
-      self._evaluate()
+      log(self.step, {**losses, **self._evaluate()})
       self._save()
     self.files.save_policy(self.agent.policy)
 
@@ -113,7 +121,8 @@ class Trainer:
     spec = self._collector.env.action_spec()
     return explore(self._actions, spec, self._parameters, self.step, rng)
 
-  def _evaluate(self):
+  def _evaluate(self) -> dict[str, float]:
+    """Adds a point to the curve; returns its mean and deviation."""
     # The same start states each time, so that luck does not order the points.
     returns = self._evaluator.returns(self._actions, episode=0)
     self.last_return = float(returns.mean())
@@ -125,9 +134,7 @@ class Trainer:
         'seconds': round(self.seconds['total'], 1),
     }
     self.files.add_point(point, factory.policy_network(self.agent))
-    self.files.write_scalars(
-        {key: point[key] for key in ('mean_return', 'std_return')}, self.step
-    )
+    return {key: point[key] for key in ('mean_return', 'std_return')}
 
   # Checkpoints.
 

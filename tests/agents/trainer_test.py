@@ -1,0 +1,175 @@
+"""Tests of whole training runs, short ones."""
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+
+from srdice_tf import environments
+from srdice_tf import errors
+from srdice_tf.agents import configs
+from srdice_tf.agents import evaluation
+from srdice_tf.agents import factory
+from srdice_tf.agents import trainer
+from srdice_tf.policies import base
+from srdice_tf.policies import saved
+from srdice_tf.policies import weights
+
+_SMALL_TD3 = configs.Td3Config(
+    random_steps=300, batch_size=32, replay_capacity=10_000
+)
+
+
+def _run(directory, config, log=lambda *_: None):
+  run = trainer.Trainer(config, str(directory))
+  run.train(log=log)
+  run.close()
+  return run
+
+
+def _points(run):
+  keys = ('step', 'updates', 'mean_return', 'std_return')
+  return [[point[key] for key in keys] for point in run.files.curve()]
+
+
+def test_td3_learns_to_swing_up_a_pendulum(tmp_path):
+  parameters = configs.Td3Config(
+      random_steps=1_000, batch_size=64, learning_rate=1e-3
+  )
+  config = configs.TrainConfig(
+      'Pendulum-v1', num_steps=5_000, eval_every=2_500,
+      hyperparameters=parameters,
+  )
+  points = _points(_run(tmp_path, config))
+  # Random actions give about -1200, a perfect policy about -150.
+  assert points[0][2] < -800.0
+  assert points[-1][2] > -450.0
+  assert points[-1][:2] == [5_000, 4_000]
+
+
+@pytest.mark.parametrize('agent', ['ddqn', 'ddqn_per'])
+def test_double_dqn_learns_to_balance_a_pole(tmp_path, agent):
+  config = configs.TrainConfig(
+      'CartPole-v1', agent, num_steps=5_000, eval_every=1_000
+  )
+  points = _points(_run(tmp_path, config))
+  # Random actions last 22 steps.
+  assert points[0][2] < 40.0
+  assert max(point[2] for point in points) > 100.0
+
+
+@pytest.mark.parametrize(
+    ('env_id', 'agent', 'parameters'),
+    [
+        ('Hopper-v4', 'td3', _SMALL_TD3),
+        ('CartPole-v1', 'ddqn', configs.SMALL_DDQN),
+    ],
+)
+def test_a_resumed_run_is_the_uninterrupted_one(
+    tmp_path, env_id, agent, parameters
+):
+  config = configs.TrainConfig(
+      env_id, agent, num_steps=2_000, eval_every=500, eval_episodes=2,
+      hyperparameters=parameters,
+  )
+  whole = _run(tmp_path / 'whole', config)
+  _run(tmp_path / 'parts', dataclasses.replace(config, num_steps=1_000))
+  parts = _run(tmp_path / 'parts', config)
+  assert _points(whole) == _points(parts)
+  networks = [factory.policy_network(run.agent) for run in (whole, parts)]
+  for left, right in zip(*(network.variables for network in networks)):
+    np.testing.assert_array_equal(left.numpy(), right.numpy())
+
+
+def test_points_after_the_checkpoint_are_made_again(tmp_path):
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=1_000, eval_every=500, eval_episodes=2
+  )
+  run = _run(tmp_path, config)
+  points = _points(run)
+  # As if it had been killed between an evaluation and its checkpoint.
+  later = {**run.files.curve()[-1], 'step': 1_500, 'mean_return': -1.0}
+  run.files.add_point(later, factory.policy_network(run.agent))
+  os.makedirs(tmp_path / 'checkpoint-000001500.tmp')
+  assert _points(_run(tmp_path, config)) == points
+
+
+def test_the_saved_model_and_the_weights_give_the_policys_actions(tmp_path):
+  config = configs.TrainConfig(
+      'Pendulum-v1', num_steps=500, eval_every=500, eval_episodes=1,
+      hyperparameters=_SMALL_TD3,
+  )
+  run = _run(tmp_path, config)
+  env = environments.load('Pendulum-v1')
+  specs = env.observation_spec(), env.action_spec()
+  observations = np.random.default_rng(0).normal(size=(7, 3)).astype('f4')
+  expected = evaluation.compiled_actions(run.agent.policy)(observations)
+  loaded = saved.load(str(tmp_path / 'policy'), *specs)
+  actions = evaluation.compiled_actions(loaded)(observations)
+  np.testing.assert_array_equal(actions, expected)
+  network = weights.make_network(*specs)
+  weights.restore(run.files.snapshot(500), network)
+  policy = base.deterministic_policy(*specs, network)
+  actions = evaluation.compiled_actions(policy)(observations)
+  np.testing.assert_allclose(actions, expected, rtol=1e-6)
+
+
+def test_atari_runs_and_resumes(tmp_path):
+  parameters = configs.DdqnConfig(
+      random_steps=32, replay_capacity=1_000, num_envs=2, block_steps=16
+  )
+  config = configs.TrainConfig(
+      'ALE/Pong-v5', 'ddqn_per', num_steps=48, eval_every=1_000,
+      hyperparameters=parameters,
+  )
+  run = trainer.Trainer(config, str(tmp_path))
+  run._evaluate = lambda: {}  # A whole game takes half a minute.
+  for _ in range(3):
+    run._train_block()
+  run._save()
+  run.files.add_point(
+      dict(step=0, updates=0, mean_return=0, std_return=0, seconds=0),
+      factory.policy_network(run.agent),
+  )
+  assert (run.step, run.updates) == (48, 4)
+  run.close()
+  resumed = trainer.Trainer(config, str(tmp_path))
+  assert (resumed.step, resumed.updates) == (48, 4)
+  assert resumed._learner._server.size == 48
+  resumed._train_block()
+  assert (resumed.step, resumed.updates) == (64, 8)
+  resumed.close()
+
+
+def test_logged_values(tmp_path):
+  logged = []
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=1_200, eval_every=600, eval_episodes=2
+  )
+  _run(tmp_path, config, lambda step, values: logged.append((step, values)))
+  assert len(logged) == 3
+  assert set(logged[-1][1]) == {'loss', 'mean_return', 'std_return'}
+
+
+@pytest.mark.parametrize(
+    ('env_id', 'agent', 'message'),
+    [
+        ('CartPole-v1', 'td3', '--agent=td3: CartPole-v1 has discrete actions'),
+        ('Pendulum-v1', 'ddqn', 'has continuous actions; expected td3'),
+        ('Pendulum-v1', 'sac', '--agent=sac: no such agent; expected one of'),
+    ],
+)
+def test_unfit_agents_are_refused(tmp_path, env_id, agent, message):
+  with pytest.raises(errors.UserError, match=message):
+    trainer.Trainer(configs.TrainConfig(env_id, agent), str(tmp_path))
+
+
+def test_a_directory_of_another_run_is_refused(tmp_path):
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=10, eval_every=10, eval_episodes=1
+  )
+  _run(tmp_path, config)
+  other = dataclasses.replace(config, seed=1)
+  with pytest.raises(errors.UserError, match='a run with seed=0, expected 1'):
+    trainer.Trainer(other, str(tmp_path))
