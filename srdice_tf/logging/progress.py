@@ -9,7 +9,7 @@ from srdice_tf.logging import quiet
 
 _TERMINAL_SECONDS = 0.1
 _PLAIN_SECONDS = 10.0
-_BAR_WIDTH = 20
+_MIN_BAR_WIDTH, _MAX_BAR_WIDTH = 5, 20
 
 
 class Progress:
@@ -76,33 +76,43 @@ class Progress:
       self._draw()
 
   def _draw(self, ended: bool = False) -> None:
-    line = self._line(ended)
     try:
       if self._is_terminal:
-        line = f'\r{line[:_columns(self._stream) - 1]}\x1b[K'
+        width = _columns(self._stream) - 1
+        line = f'\r{self._line(ended, width)[:width]}\x1b[K'
         self._stream.write(line + '\n' if ended else line)
       else:
-        self._stream.write(line + '\n')
+        self._stream.write(self._line(ended) + '\n')
       self._stream.flush()
     except OSError:
       self._next = float('inf')  # Nobody looks any more; the work goes on.
 
-  def _line(self, ended: bool) -> str:
+  def _line(self, ended: bool, width: int = 0) -> str:
+    """Returns the line, with a bar in what the rest leaves of the width."""
     elapsed = self._clock() - self._start
     rate = (self._done - self._initial) / elapsed if elapsed > 0 else 0.0
     fraction = min(self._done / self._total, 1.0) if self._total else 1.0
-    parts = [f'{fraction:4.0%}']
-    if self._is_terminal:
-      filled = int(fraction * _BAR_WIDTH)
-      parts.append('[' + '#' * filled + '.' * (_BAR_WIDTH - filled) + ']')
-    parts.append(f'{self._done:,}/{self._total:,} {self._unit}')
-    parts.append(f'{_number(rate)} {self._unit}/s')
-    parts.append(_duration(elapsed))
+    parts = [
+        f'{self._done:,}/{self._total:,} {self._unit}',
+        f'{_number(rate)}/s',
+        _duration(elapsed),
+    ]
     if not ended:
       left = (self._total - self._done) / rate if rate > 0 else None
       parts.append(f'ETA {_duration(left)}')
     parts += [f'{name} {_value(value)}' for name, value in self._fields.items()]
-    return ' '.join(([self._label] if self._label else []) + parts)
+    head = f'{self._label} {fraction:4.0%}'.lstrip()
+    tail = ' '.join(parts)
+    return f'{head} {_bar(fraction, width - len(head + tail) - 2)}{tail}'
+
+
+def _bar(fraction: float, width: int) -> str:
+  """Returns a bar and a space within the width; nothing if it is too small."""
+  width = min(width - 2, _MAX_BAR_WIDTH)  # Without its brackets.
+  if width < _MIN_BAR_WIDTH:
+    return ''
+  filled = int(fraction * width)
+  return '[' + '#' * filled + '.' * (width - filled) + '] '
 
 
 def _columns(stream: TextIO) -> int:

@@ -35,9 +35,9 @@ def test_plain_line_every_ten_seconds_and_one_at_the_end():
       clock.now = float(second)
       bar.update(40 * second)
   assert _lines(stream) == [
-      'collect  40% 400/1,000 items 40 items/s 0:10 ETA 0:15',
-      'collect  80% 800/1,000 items 40 items/s 0:20 ETA 0:05',
-      'collect 100% 1,000/1,000 items 40 items/s 0:25',
+      'collect  40% 400/1,000 items 40/s 0:10 ETA 0:15',
+      'collect  80% 800/1,000 items 40/s 0:20 ETA 0:05',
+      'collect 100% 1,000/1,000 items 40/s 0:25',
   ]
 
 
@@ -46,7 +46,7 @@ def test_resumed_work_counts_only_what_is_new():
   with _progress(stream, clock, initial=500) as bar:
     clock.now = 10.0
     bar.update(600)  # 100 in ten seconds; 400 are left.
-  assert '600/1,000 items 10 items/s 0:10 ETA 0:40' in _lines(stream)[0]
+  assert '600/1,000 items 10/s 0:10 ETA 0:40' in _lines(stream)[0]
 
 
 def test_fields_are_compact():
@@ -69,7 +69,7 @@ def test_terminal_draws_one_line_anew():
   start, half, full, end = stream.getvalue().split('\r')[1:]
   assert start.startswith('collect   0% [....................] 0/1,000')
   assert half == (
-      'collect  50% [##########..........] 500/1,000 items 500 items/s 0:01'
+      'collect  50% [##########..........] 500/1,000 items 500/s 0:01'
       ' ETA 0:01\x1b[K'
   )
   assert '[####################]' in full
@@ -84,6 +84,20 @@ def test_terminal_line_fits_the_width():
     bar.update(500, message='x' * 200)
   for line in stream.getvalue().split('\r'):
     assert len(line.rstrip('\n').removesuffix('\x1b[K')) < 80
+
+
+def test_the_bar_gives_way_to_the_rest():
+  clock, stream = _Clock(), _Terminal()
+  with _progress(stream, clock) as bar:
+    clock.now = 1.0
+    bar.update(500, episodes=12345)
+    clock.now = 2.0
+    bar.update(1000, episodes=12345, loss=0.5)
+  lines = stream.getvalue().split('\r')
+  assert '[######......] 500/1,000 items' in lines[2]
+  assert lines[2].endswith('episodes 12,345\x1b[K')
+  assert len(lines[2].removesuffix('\x1b[K')) == 79
+  assert lines[3].startswith('collect 100% 1,000/1,000 items 500/s')
 
 
 def test_ends_its_line_when_the_work_fails():
@@ -102,7 +116,7 @@ def test_no_work_at_all():
   stream = io.StringIO()
   with progress.Progress(0, stream=stream, clock=_Clock()):
     pass
-  assert _lines(stream) == ['100% 0/0 steps 0 steps/s 0:00']
+  assert _lines(stream) == ['100% 0/0 steps 0/s 0:00']
 
 
 def test_long_times_show_hours():
