@@ -22,6 +22,7 @@ from collections.abc import Callable
 import difflib
 import errno
 import os
+import re
 import signal
 import sys
 import textwrap
@@ -33,6 +34,8 @@ from srdice_tf import errors
 _Main = Callable[[list[str]], int | None]
 
 _HELP = frozenset(('-h', '-help', '--help', '--helpshort', '--helpfull'))
+# absl's words for a required flag.
+_MISSING = re.compile(r'flag --(\w+)=None: Flag --\1 must have a value.*')
 _INTERRUPTED = 'interrupted: the same command resumes'
 _NO_SPACE = os.strerror(errno.ENOSPC)
 # What the user mends outside the program, where the system names the file.
@@ -68,7 +71,8 @@ def run(main: _Main) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     code = _fail(_INTERRUPTED, 143 if isinstance(error, _Terminated) else 130)
   except flags.Error as error:
-    code = _fail(f'error: {error}', 2)
+    message = _MISSING.sub(r'flag --\1 must be given', str(error))
+    code = _fail(f'error: {message}', 2)
   except errors.UserError as error:
     code = _fail(f'error: {error}', 1)
   except Exception as error:
