@@ -77,16 +77,24 @@ class Filter:
 
   def feed(self, data: bytes) -> bytes:
     """Returns what `data` completes, without noise."""
-    data = self._partial + data
-    num_syncs = data.count(SYNC)
-    lines = data.replace(SYNC, b'').splitlines(keepends=True)
-    complete = not lines or lines[-1].endswith((b'\n', b'\r'))
-    self._partial = b'' if complete else lines.pop()
-    kept = b''.join(line for line in lines if self._keep(line))
-    self.num_syncs += num_syncs
-    if num_syncs or len(self._partial) > _MAX_PARTIAL_BYTES:
+    *synced, rest = (self._partial + data).split(SYNC)
+    self._partial = b''
+    kept = b''
+    for part in synced:
+      kept += self._split(part)
+      if not _MAY_BECOME_NOISE.match(self._partial):
+        kept += self.take_partial()
+      self.num_syncs += 1
+    kept += self._split(rest)
+    if len(self._partial) > _MAX_PARTIAL_BYTES:
       kept += self.take_partial()
     return kept
+
+  def _split(self, data: bytes) -> bytes:
+    lines = (self._partial + data).splitlines(keepends=True)
+    complete = not lines or lines[-1].endswith((b'\n', b'\r'))
+    self._partial = b'' if complete else lines.pop()
+    return b''.join(line for line in lines if self._keep(line))
 
   def take_partial(self) -> bytes:
     """Returns the unfinished line, whose rest will follow unfiltered."""

@@ -8,6 +8,8 @@ import sys
 import textwrap
 import time
 
+import hypothesis
+from hypothesis import strategies
 import pytest
 
 from srdice_tf.logging import stderr_filter
@@ -220,6 +222,31 @@ def test_lines_in_pieces():
   assert b''.join(lines.feed(piece) for piece in pieces) == b''
   assert lines.feed(b'real ') == b''
   assert lines.feed(b'line\n') == b'real line\n'
+
+
+_LINES = (
+    b'real\n',
+    b'\n',
+    b'[Powered by Stella]\n',
+    b'[reverb/cc/server.cc:71] Started replay server on 1\n',
+    b'[reverb/cc/server.cc:71] lost\n',
+    b'50%\r',
+    stderr_filter.SYNC,
+)
+
+
+@hypothesis.settings(database=None, deadline=None)
+@hypothesis.given(
+    strategies.lists(strategies.sampled_from(_LINES)),
+    strategies.sets(strategies.integers(0, 300)),
+)
+def test_how_the_stream_is_cut_makes_no_difference(lines, cuts):
+  stream = b''.join(lines)
+  whole, pieces = stderr_filter.Filter(), stderr_filter.Filter()
+  bounds = [0, *sorted(cuts), None]
+  out = [pieces.feed(stream[a:b]) for a, b in zip(bounds, bounds[1:])]
+  assert b''.join(out) == whole.feed(stream)
+  assert pieces.num_syncs == whole.num_syncs == lines.count(stderr_filter.SYNC)
 
 
 def test_an_unfinished_line_is_passed_on_once():
