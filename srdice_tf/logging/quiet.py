@@ -25,7 +25,7 @@ _ENVIRONMENT = {
     'TF_CPP_MIN_LOG_LEVEL': '1',  # Information; warnings stay.
     'PYGAME_HIDE_SUPPORT_PROMPT': '1',
 }
-_SYNC_SECONDS = 2.0
+_SYNC_SECONDS = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 

@@ -1,5 +1,6 @@
 """Tests for quiet: noise is dropped, everything else arrives."""
 
+import contextlib
 import os
 import pty
 import signal
@@ -155,37 +156,38 @@ def test_twice_installed_is_once_and_children_are_filtered_too():
   assert (code, stderr) == (0, 'x\n')
 
 
-def test_terminal_is_the_real_stderr():
+def _run_on_terminal(code):
+  """Runs code after `install`; returns what a terminal as stderr gets."""
   controller, terminal = pty.openpty()
-  code = 'import sys\nquiet.terminal().write(str(quiet.terminal().isatty()))\n'
   process = subprocess.Popen(
-      [sys.executable, '-c', _INSTALL + code],
+      [sys.executable, '-c', _INSTALL + textwrap.dedent(code)],
       stderr=terminal,
       env=_environment(),
   )
-  assert process.wait(30) == 0
-  assert os.read(controller, 100) == b'True'
   os.close(terminal)
+  shown = b''
+  with contextlib.suppress(OSError):  # The end of a terminal is an error.
+    while data := os.read(controller, 1000):
+      shown += data
   os.close(controller)
+  assert process.wait(30) == 0
+  return shown
+
+
+def test_terminal_is_the_real_stderr():
+  code = 'quiet.terminal().write(str(quiet.terminal().isatty()))'
+  shown = _run_on_terminal(code)
+  assert shown == b'True'
 
 
 def test_a_message_replaces_the_progress_bar_on_a_terminal():
-  controller, terminal = pty.openpty()
-  code = (
-      'import sys\n'
-      'quiet.terminal().write("50%")\n'
-      'quiet.terminal().flush()\n'
-      'print("real", file=sys.stderr)\n'
-  )
-  process = subprocess.Popen(
-      [sys.executable, '-c', _INSTALL + code],
-      stderr=terminal,
-      env=_environment(),
-  )
-  assert process.wait(30) == 0
-  assert os.read(controller, 100) == b'50%\r\x1b[Kreal\r\n'
-  os.close(terminal)
-  os.close(controller)
+  shown = _run_on_terminal("""
+      import sys
+      quiet.terminal().write('50%')
+      quiet.terminal().flush()
+      print('real', file=sys.stderr)
+  """)
+  assert shown == b'50%\r\x1b[Kreal\r\n'
 
 
 def test_a_prompt_does_not_wait_for_its_end():
