@@ -60,9 +60,18 @@ _COLLECTOR = flags.DEFINE_integer(
     lower_bound=0,
 )
 _DATASET_DIR = flags.DEFINE_string(
-    'dataset_dir', None, 'Where the data set is kept; not with a server'
-    ' elsewhere, which keeps its own.'
+    'dataset_dir',
+    None,
+    'Where the data set is kept; not with a server elsewhere, which keeps its'
+    ' own.',
 )
+_SAVE_SECONDS = flags.DEFINE_float(
+    'save_seconds',
+    30.0,
+    'Time between two checkpoints; longer where saving takes long.',
+    lower_bound=0.0,
+)
+_SERVER_TIMEOUT = common_flags.define_server_timeout()
 
 
 def main(_) -> None:
@@ -85,14 +94,18 @@ def main(_) -> None:
   )
   server = _server(num_transitions)
   behaviour = settings.behaviour_policy(policy, setting)
-  description = collection.collect(config, behaviour, server)
+  description = collection.collect(
+      config, behaviour, server, _SAVE_SECONDS.value
+  )
   server.stop()
   _print_summary(description, time.time() - start)
 
 
 def _server(num_transitions: int):
   if _REVERB_ADDRESS.value:
-    return server_lib.RemoteServer(_REVERB_ADDRESS.value)
+    return server_lib.RemoteServer(
+        _REVERB_ADDRESS.value, _SERVER_TIMEOUT.value
+    )
   if not _DATASET_DIR.value:
     raise errors.UserError('--dataset_dir: say where to keep the data set.')
   directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)

@@ -80,6 +80,16 @@ def define_reverb_address() -> flags.FlagHolder[str]:
   return holder
 
 
+def define_server_timeout() -> flags.FlagHolder[float]:
+  return _define(
+      'server_timeout',
+      flags.DEFINE_float,
+      30.0,
+      'Seconds after which a replay server that does not answer is given up.',
+      lower_bound=0.1,
+  )
+
+
 def define_dataset_dir() -> flags.FlagHolder[str]:
   """Defines --dataset_dir, which must be given."""
   return _define(

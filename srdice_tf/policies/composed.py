@@ -148,21 +148,31 @@ class EpisodeMixture(DistributionPolicy):
         policy_state_spec=tf.TensorSpec([], tf.int32, name='policy'),
     )
     self._policies = tuple(policies)
-    self._logits = tf.math.log(tf.constant(probabilities, tf.float32))  # [K]
+    self._probabilities = tf.constant(probabilities, tf.float32)  # [K]
 
   def _action(self, time_step, policy_state, seed=None):
     draw_seed, action_seed = tfp.random.split_seed(seed)
-    drawn = tfd.Categorical(self._logits).sample(
+    drawn = tfd.Categorical(probs=self._probabilities).sample(
         tf.shape(policy_state), seed=draw_seed
     )  # [B]
     policy_state = tf.where(time_step.is_first(), drawn, policy_state)  # [B]
-    return super()._action(time_step, policy_state, action_seed)
+    weights = tf.one_hot(policy_state, len(self._policies))  # [B, K]
+    action = self._mixture(time_step, weights).sample(seed=action_seed)
+    return policy_step.PolicyStep(action, policy_state)
 
   def _distribution(self, time_step, policy_state):
-    components = [p.distribution(time_step).action for p in self._policies]
-    weights = tf.one_hot(policy_state, len(components))  # [B, K]
-    mixed = distributions.mixture(weights, components)
+    # Before an episode's first action its policy is not drawn yet.
+    weights = tf.where(  # [B, K]
+        time_step.is_first()[:, None],
+        self._probabilities,
+        tf.one_hot(policy_state, len(self._policies)),
+    )
+    mixed = self._mixture(time_step, weights)
     return policy_step.PolicyStep(mixed, policy_state)
+
+  def _mixture(self, time_step, weights):
+    components = [p.distribution(time_step).action for p in self._policies]
+    return distributions.mixture(weights, components)
 
 
 def _bounds(action_spec) -> tuple[np.ndarray, np.ndarray]:

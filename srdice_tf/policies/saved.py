@@ -20,6 +20,8 @@ class SavedPolicy(tf_policy.TFPolicy):
         time_step_spec, action_spec, policy_state_spec=policy_state_spec
     )
     self._model = model
+    # Listed here so that they count among the policy's variables.
+    self._model_variables = list(model.model_variables)
 
   def _get_initial_state(self, batch_size):
     if not tf.nest.flatten(self.policy_state_spec):

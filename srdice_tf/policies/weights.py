@@ -69,14 +69,13 @@ def load_card(env_id: str) -> dict:
   """Returns what is known about the shipped policies of an environment."""
   path = os.path.join(directory(env_id), 'card.json')
   if not os.path.exists(path):
-    raise errors.UserError(_not_shipped(env_id))
+    raise _not_shipped(env_id, 'td3|ddqn')
   with open(path) as file:
     return json.load(file)
 
 
-def _not_shipped(env_id: str) -> str:
-  agent = 'ddqn' if env_id.startswith('ALE/') else 'td3'
-  return (
+def _not_shipped(env_id: str, agent: str) -> errors.UserError:
+  return errors.UserError(
       f'--env={env_id}: no policy is shipped for it; train one with `python'
       f' binaries/train_policy.py --env={env_id} --agent={agent}` and name it'
       ' with --policy.'
@@ -100,7 +99,8 @@ def load_pretrained(
   """
   path = os.path.join(directory(env_id), file_name(checkpoint))
   if not os.path.exists(path):
-    raise errors.UserError(_not_shipped(env_id))
+    agent = 'ddqn' if base.is_discrete(action_spec) else 'td3'
+    raise _not_shipped(env_id, agent)
   network = make_network(observation_spec, action_spec)
   restore(path, network)
   return network

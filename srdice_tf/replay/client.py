@@ -9,19 +9,24 @@ import reverb
 from srdice_tf import errors
 from srdice_tf.replay import tables
 
-TIMEOUT_SECONDS = 30
+_TIMEOUT_SECONDS = 30.0
 
 
 class ReplayClient:
   """A Reverb client whose failures are one clear line."""
 
-  def __init__(self, address: str):
+  def __init__(self, address: str, timeout: float = _TIMEOUT_SECONDS):
     """Connects to the server at `host:port`.
+
+    Args:
+      address: of the server.
+      timeout: seconds to wait for an answer.
 
     Raises:
       UserError: if no replay server of this package answers there.
     """
     self.address = address
+    self.timeout = timeout
     self.reverb = reverb.Client(address)
     missing = {tables.TRANSITIONS, tables.METADATA} - self.sizes().keys()
     if missing:
@@ -47,14 +52,17 @@ class ReplayClient:
   def sizes(self) -> dict[str, int]:
     """Returns the number of items in each table."""
     with self.guard():
-      info = self.reverb.server_info(timeout=TIMEOUT_SECONDS)
+      info = self.reverb.server_info(timeout=self._seconds())
     return {name: table.current_size for name, table in info.items()}
 
   def capacity(self) -> int:
     """Returns how many transitions the server can hold."""
     with self.guard():
-      info = self.reverb.server_info(timeout=TIMEOUT_SECONDS)
+      info = self.reverb.server_info(timeout=self._seconds())
     return info[tables.TRANSITIONS].max_size
+
+  def _seconds(self) -> int:
+    return max(1, round(self.timeout))
 
   def checkpoint(self) -> str:
     """Has the server save its tables; returns where, on its machine."""

@@ -96,13 +96,13 @@ class ReplayServer:
 class RemoteServer:
   """A replay server that runs elsewhere and keeps its own directory."""
 
-  def __init__(self, address: str):
-    """Connects to it.
+  def __init__(self, address: str, timeout: float):
+    """Connects to it; `timeout` in seconds.
 
     Raises:
       UserError: if nothing answers there.
     """
-    self.client = client_lib.ReplayClient(address)
+    self.client = client_lib.ReplayClient(address, timeout)
 
   def save(self, description: dict):
     del description  # The server writes its own dataset.json.

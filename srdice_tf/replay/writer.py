@@ -152,7 +152,7 @@ class BatchWriter:
 
   def _flush(self, max_pending_items: int):
     for slot in self._slots:
-      slot.writer.flush(max_pending_items, client_lib.TIMEOUT_SECONDS * 1000)
+      slot.writer.flush(max_pending_items, int(1000 * self._client.timeout))
 
 
 class _Slot:

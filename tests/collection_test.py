@@ -1,0 +1,232 @@
+"""Tests for collecting: exact numbers, seeds, interruptions."""
+
+import hashlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from srdice_tf import collection
+from srdice_tf import environments
+from srdice_tf import errors
+from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import reader
+from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import tables
+from srdice_tf.replay import writer as writer_lib
+from tests import fixtures
+
+
+def _server(path, capacity=1000):
+  directory = directory_lib.DatasetDirectory(str(path))
+  return server_lib.ReplayServer(directory, capacity)
+
+
+def _collect(path, config, save_seconds=0.0):
+  server = _server(path)
+  try:
+    policy = fixtures.behaviour_policy(config)
+    collection.collect(config, policy, server, save_seconds)
+  finally:
+    server.stop()
+
+
+def _contents(path, config) -> tuple[int, str]:
+  """Returns the size of a data set and a hash of all of it."""
+  env = environments.load(config.env_id)
+  server = _server(path)
+  dataset = reader.read_dataset(
+      server.client, env.action_spec(), env.frame_stack
+  )
+  sizes = server.client.sizes()
+  server.stop()
+  assert sizes[tables.TRANSITIONS] == dataset.num_transitions
+  assert sizes[tables.INITIAL_STATES] == dataset.num_initial_states
+  digest = hashlib.sha256()
+  for part in dataset.batch(tf.range(dataset.num_transitions)):
+    digest.update(part.numpy().tobytes())
+  return dataset.num_transitions, digest.hexdigest()
+
+
+def test_seed_determines_the_data(tmp_path):
+  found = []
+  for name, seed in (('a', 1), ('b', 1), ('c', 2)):
+    config = fixtures.config(101, seed=seed)
+    _collect(tmp_path / name, config)
+    found.append(_contents(tmp_path / name, config))
+  assert found[0] == found[1]
+  assert found[0][0] == 101
+  assert found[0] != found[2]
+
+
+class _Killed(BaseException):
+  """Stands for SIGKILL: nothing after it is saved."""
+
+
+def _kill_at(monkeypatch, call):
+  original = writer_lib.BatchWriter.__call__
+
+  def observe(self, transition):
+    if self.call == call:
+      raise _Killed
+    original(self, transition)
+
+  monkeypatch.setattr(writer_lib.BatchWriter, '__call__', observe)
+
+
+@pytest.mark.parametrize(
+    'fields',
+    [
+        dict(num_transitions=600),
+        # Its policy has a state, the policy of the episode.
+        dict(env_id='CartPole-v1', setting='noise', num_transitions=600),
+        dict(
+            env_id='ALE/Pong-v5', setting='noise', num_transitions=120,
+            num_envs=2, seed=3,
+        ),
+    ],
+    ids=lambda fields: fields.get('env_id', 'counter'),
+)
+def test_interrupted_equals_uninterrupted(fields, tmp_path, monkeypatch):
+  config = fixtures.config(**fields)
+  _collect(tmp_path / 'whole', config)
+  last_call = config.num_transitions // config.num_envs
+  for call in (0, last_call // 3, 2 * last_call // 3):
+    with monkeypatch.context() as patch, pytest.raises(_Killed):
+      _kill_at(patch, call)
+      _collect(tmp_path / 'parts', config)
+  _collect(tmp_path / 'parts', config)
+  assert _contents(tmp_path / 'parts', config) == _contents(
+      tmp_path / 'whole', config
+  )
+
+
+def test_killed_collector_of_a_living_server(tmp_path, monkeypatch):
+  """The server keeps items whose rows are in no segment; none may stay."""
+  config = fixtures.config(300)
+  policy = fixtures.behaviour_policy(config)
+  _collect(tmp_path / 'whole', config)
+  # Several segments, closed environment by environment.
+  monkeypatch.setattr(writer_lib, 'SEGMENT_LENGTH', 20)
+  monkeypatch.setattr(writer_lib, '_CHUNK_LENGTH', 10)
+  server = _server(tmp_path / 'served')
+  with monkeypatch.context() as patch, pytest.raises(_Killed):
+    _kill_at(patch, 50)
+    collection.collect(config, policy, server)
+  with monkeypatch.context() as patch, pytest.raises(_Killed):
+    _tear_closing(patch, after=2)
+    collection.collect(config, policy, server)
+  collection.collect(config, policy, server)
+  server.stop()
+  assert _contents(tmp_path / 'served', config) == _contents(
+      tmp_path / 'whole', config
+  )
+
+
+def _tear_closing(monkeypatch, after):
+  """Kills while segments are closed: some environments' are, some are not."""
+  original = writer_lib._Slot.close_segment
+  count = 0
+
+  def close_segment(self):
+    nonlocal count
+    count += 1
+    if count > after:
+      raise _Killed
+    original(self)
+    self.writer.flush()
+
+  monkeypatch.setattr(writer_lib._Slot, 'close_segment', close_segment)
+
+
+def test_environment_that_cannot_repeat_itself_is_cut(tmp_path, monkeypatch):
+  """Its unfinished episodes end; no transition joins two worlds."""
+  config = fixtures.config(200)
+  with monkeypatch.context() as patch, pytest.raises(_Killed):
+    _kill_at(patch, 25)
+    _collect(tmp_path, config)
+  original = fixtures.Counter.reset
+
+  def drift(self, **options):
+    observation, info = original(self, **options)
+    self._identity += 0.5
+    return observation + [0.5, 0.0, 0.0], info
+
+  monkeypatch.setattr(fixtures.Counter, 'reset', drift)
+  _collect(tmp_path, config)
+  env = environments.load(config.env_id)
+  server = _server(tmp_path)
+  dataset = reader.read_dataset(server.client, env.action_spec())
+  server.stop()
+  assert dataset.num_transitions == 200
+  states = dataset.states(tf.range(200)).numpy()
+  next_states = dataset.next_states(tf.range(200)).numpy()
+  np.testing.assert_array_equal(states[:, 0], next_states[:, 0])
+  np.testing.assert_array_equal(states[:, 1] + 1, next_states[:, 1])
+
+
+def test_finished_data_set_is_left_alone(tmp_path):
+  config = fixtures.config(60)
+  _collect(tmp_path, config)
+  before = (tmp_path / 'dataset.json').read_bytes()
+  _collect(tmp_path, config)
+  assert (tmp_path / 'dataset.json').read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    'field, value',
+    [
+        ('env_id', 'Pendulum-v1'),
+        ('seed', 4),
+        ('num_transitions', 61),
+        ('setting', 'easy'),
+        ('policy_checksum', 'other'),
+        ('num_envs', 5),
+    ],
+)
+def test_other_data_set_in_the_directory(tmp_path, field, value):
+  _collect(tmp_path, fixtures.config(60))
+  other = fixtures.config(**{'num_transitions': 60, field: value})
+  name = 'environment' if field == 'env_id' else field
+  with pytest.raises(errors.UserError, match=f'differs in {name}'):
+    _collect(tmp_path, other)
+
+
+def test_collectors_share_a_server(tmp_path):
+  server = _server(tmp_path)
+  for collector, seed in ((1, 10), (2, 20)):
+    config = fixtures.config(70, collector=collector, seed=seed)
+    policy = fixtures.behaviour_policy(config)
+    collection.collect(config, policy, server)
+  assert server.description()['num_transitions'] == 140
+  assert server.description()['status'] == 'complete'
+  server.stop()
+  assert _contents(tmp_path, config)[0] == 140
+
+
+def test_server_without_room(tmp_path):
+  server = _server(tmp_path, capacity=50)
+  config = fixtures.config(60)
+  with pytest.raises(errors.UserError, match='--capacity'):
+    collection.collect(config, fixtures.behaviour_policy(config), server)
+  server.stop()
+
+
+def test_summary_counts(tmp_path):
+  config = fixtures.config(400)
+  server = _server(tmp_path)
+  policy = fixtures.behaviour_policy(config)
+  counts = collection.collect(config, policy, server)['counts']
+  env = environments.load(config.env_id)
+  dataset = reader.read_dataset(server.client, env.action_spec())
+  server.stop()
+  assert counts['transitions'] == 400
+  assert counts['episodes'] == dataset.num_initial_states
+  assert counts['mean_reward'] == pytest.approx(np.mean(dataset.rewards))
+  # An ended episode of length n returns 1 + 2 + ... + n.
+  episodes = dataset.episodes.numpy()
+  rewards = dataset.rewards.numpy()
+  returns = np.bincount(episodes, rewards)
+  lengths = np.bincount(episodes)
+  np.testing.assert_array_equal(returns, lengths * (lengths + 1) / 2)
+  assert 0 < counts['episodes'] - counts['ended_episodes'] <= config.num_envs
