@@ -19,8 +19,20 @@ NUM_ROLLOUTS = 100
 # Apart from the seeds that chose the checkpoint: figures must not profit.
 _SEED = 104_729
 _PACKAGES = ('tensorflow', 'tf-agents', 'dm-reverb', 'gymnasium', 'mujoco')
-# Share of the way from the first return to the best one.
+# Share of the way from the lowest return to the best one.
 _LEVELS = {'weak': 0.25, 'medium': 0.5, 'good': 0.75}
+# Mean returns that make a policy worth evaluating, and the paper's training.
+_AIMS = {
+    'Pendulum-v1': -200.0,
+    'Reacher-v4': -6.0,
+    'HalfCheetah-v4': 5_000.0,
+    'Hopper-v4': 2_000.0,
+    'Walker2d-v4': 2_500.0,
+    'Ant-v4': 1_500.0,
+    'Humanoid-v4': 1_000.0,
+    'ALE/Pong-v5': 0.0,
+}
+_PAPER_STEPS = 1_000_000
 
 
 def choose_checkpoints(curve: list[dict[str, float]]) -> dict[str, dict]:
@@ -34,9 +46,12 @@ def choose_checkpoints(curve: list[dict[str, float]]) -> dict[str, dict]:
     'medium' and 'good', those closest to a quarter, a half and three quarters
     of the way in return; fewer where the curve has not as many points.
   """
-  best = max(curve, key=lambda point: point['mean_return'])
-  low, high = curve[0]['mean_return'], best['mean_return']
-  earlier = [p for p in curve if 0 < p['updates'] and p['step'] < best['step']]
+  # An untrained policy may do well: standing still pays in Ant.
+  trained = [point for point in curve if point['updates'] > 0] or curve
+  best = max(trained, key=lambda point: point['mean_return'])
+  low = min(point['mean_return'] for point in trained)
+  high = best['mean_return']
+  earlier = [point for point in trained if point['step'] < best['step']]
   chosen = {'best': best}
   for name, level in _LEVELS.items():
     wanted = low + level * (high - low)
@@ -83,12 +98,25 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
       'steps_trained': int(curve[-1]['step']),
       'gamma': gamma,
       'hyperparameters': config['hyperparameters'],
-      **checkpoints.pop('best'),
-      'checkpoints': checkpoints,
+      **checkpoints['best'],
+      'checkpoints': {
+          name: entry for name, entry in checkpoints.items() if name != 'best'
+      },
+      'note': _note(env_id, checkpoints['best'], int(curve[-1]['step'])),
       'versions': {name: metadata.version(name) for name in _PACKAGES},
   }
   run_files.write_json(os.path.join(output_dir, 'card.json'), card)
   return card
+
+
+def _note(env_id: str, best: dict, steps: int) -> str:
+  aim = _AIMS.get(env_id)
+  if aim is None or best['return_mean'] >= aim:
+    return ''
+  return (
+      f'Below the mean return aimed at, {aim:g}, after {steps} of the'
+      f' {_PAPER_STEPS} steps of the paper.'
+  )
 
 
 def _known_figures(card_path: str) -> dict[str, dict]:

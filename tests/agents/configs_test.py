@@ -1,0 +1,53 @@
+"""Tests of the settings: the paper's numbers, and none that nobody reads."""
+
+import dataclasses
+import pathlib
+import re
+
+import pytest
+
+from srdice_tf import errors
+from srdice_tf.agents import configs
+
+_SOURCES = '\n'.join(
+    path.read_text()
+    for path in pathlib.Path(configs.__file__).parent.glob('*.py')
+)
+
+
+@pytest.mark.parametrize(
+    ('owner', 'field'),
+    [
+        (config.__name__, field.name)
+        for config in (
+            configs.Td3Config, configs.DdqnConfig, configs.TrainConfig
+        )
+        for field in dataclasses.fields(config)
+    ],
+)
+def test_each_field_is_read(owner, field):
+  del owner
+  assert re.search(rf'(config|parameters|hyperparameters)\.{field}\b', _SOURCES)
+
+
+def test_td3_has_the_papers_numbers():
+  config = configs.Td3Config()
+  assert (config.batch_size, config.learning_rate) == (256, 3e-4)
+  assert (config.gamma, config.tau, config.delay) == (0.99, 0.005, 2)
+  assert (config.target_noise, config.target_noise_clip) == (0.2, 0.5)
+  assert (config.exploration_noise, config.random_steps) == (0.1, 25_000)
+
+
+def test_double_dqn_has_the_papers_numbers():
+  config = configs.DdqnConfig()
+  assert (config.learning_rate, config.adam_epsilon) == (6.25e-5, 1.5e-4)
+  assert (config.batch_size, config.target_period) == (32, 8_000)
+  assert (config.initial_epsilon, config.final_epsilon) == (1.0, 0.01)
+  assert config.epsilon_decay_steps == 250_000
+  assert (config.random_steps, config.updates_per_step) == (20_000, 0.25)
+
+
+@pytest.mark.parametrize('field', ['num_steps', 'eval_every', 'eval_episodes'])
+def test_counts_are_positive(field):
+  with pytest.raises(errors.UserError, match=f'--{field}=0: expected at least'):
+    configs.TrainConfig('Pendulum-v1', **{field: 0})

@@ -1,0 +1,172 @@
+"""Tests of the shipped policies and of how they are made."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from srdice_tf import environments
+from srdice_tf import errors
+from srdice_tf.agents import configs
+from srdice_tf.agents import evaluation
+from srdice_tf.agents import shipping
+from srdice_tf.agents import trainer
+from srdice_tf.policies import base
+from srdice_tf.policies import weights
+
+_SHIPPED = sorted(
+    name for name in os.listdir(weights.PRETRAINED_DIR)
+    if os.path.exists(os.path.join(weights.PRETRAINED_DIR, name, 'card.json'))
+)
+_KILOBYTE = 1024
+
+
+def _card(name):
+  with open(os.path.join(weights.PRETRAINED_DIR, name, 'card.json')) as file:
+    return json.load(file)
+
+
+def _entries(name):
+  """Returns the path of each file of weights with what the card says of it."""
+  card = _card(name)
+  directory = os.path.join(weights.PRETRAINED_DIR, name)
+  entries = [card, *card['checkpoints'].values()]
+  return [(os.path.join(directory, e['file']), e) for e in entries]
+
+
+def _policy(env_id, checkpoint='best'):
+  env = environments.load(env_id)
+  specs = env.observation_spec(), env.action_spec()
+  env.close()
+  network = weights.load_pretrained(env_id, *specs, checkpoint)
+  return base.deterministic_policy(*specs, network)
+
+
+def _check_returns(env_id, checkpoint, entry, num_episodes, seed):
+  evaluator = evaluation.Evaluator(env_id, num_episodes, seed)
+  actions = evaluation.compiled_actions(_policy(env_id, checkpoint))
+  returns = evaluator.returns(actions, episode=0)
+  evaluator.close()
+  episodes = entry['return_episodes']
+  error = entry['return_std'] * np.sqrt(1 / episodes + 1 / num_episodes)
+  # The deviation is known from 20 episodes only.
+  tolerance = 3.0 * error + 0.01 * abs(entry['return_mean'])
+  assert abs(returns.mean() - entry['return_mean']) <= tolerance
+
+
+@pytest.mark.parametrize('name', _SHIPPED)
+def test_cards_match_the_files(name):
+  for path, entry in _entries(name):
+    assert weights.checksum(path) == entry['sha256']
+    assert entry['steps'] <= _card(name)['steps_trained']
+    assert entry['return_episodes'] == 20
+    assert entry['value_rollouts'] == 100
+    assert entry['value_standard_error'] >= 0.0
+
+
+@pytest.mark.parametrize('name', _SHIPPED)
+def test_cards_say_where_a_policy_falls_short(name):
+  card = _card(name)
+  aim = shipping._AIMS.get(card['environment']['id'], -np.inf)
+  assert bool(card['note']) == (card['return_mean'] < aim)
+
+
+@pytest.mark.parametrize('name', _SHIPPED)
+def test_cards_say_how_to_train_again(name):
+  card = _card(name)
+  env_id = card['environment']['id']
+  assert weights.directory(env_id).endswith(name)
+  assert f'binaries/train_policy.py --env={env_id} ' in card['command']
+  assert f'--num_steps={card["steps_trained"]} ' in card['command']
+  assert f'--seed={card["seed"]}' in card['command']
+  assert {'tensorflow', 'gymnasium', 'mujoco'} <= set(card['versions'])
+
+
+@pytest.mark.parametrize(
+    'name', [name for name in _SHIPPED if not name.startswith('ALE')]
+)
+def test_continuous_weights_are_small(name):
+  for path, _ in _entries(name):
+    assert os.path.getsize(path) < 800 * _KILOBYTE
+
+
+@pytest.mark.parametrize('name', _SHIPPED)
+def test_a_few_episodes_agree_with_the_card(name):
+  card = _card(name)
+  _check_returns(card['environment']['id'], 'best', card, 4, seed=1)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize('name', _SHIPPED)
+def test_all_returns_agree_with_the_card(name):
+  card = _card(name)
+  for checkpoint, entry in {'best': card, **card['checkpoints']}.items():
+    env_id = card['environment']['id']
+    _check_returns(env_id, checkpoint, entry, 20, seed=2)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize('name', _SHIPPED)
+def test_values_agree_with_the_card(name):
+  card = _card(name)
+  env_id = card['environment']['id']
+  values = evaluation.target_values(env_id, _policy(env_id), card['gamma'], 3)
+  error = np.hypot(
+      values.std(ddof=1) / np.sqrt(len(values)), card['value_standard_error']
+  )
+  assert abs(values.mean() - card['value']) <= 3.0 * error
+
+
+def _curve(*returns):
+  return [
+      {'step': i, 'updates': i, 'mean_return': value}
+      for i, value in enumerate(returns)
+  ]
+
+
+def _chosen(*returns):
+  chosen = shipping.choose_checkpoints(_curve(*returns))
+  return {name: point['step'] for name, point in chosen.items()}
+
+
+def test_checkpoints_are_spread_over_the_curve():
+  assert _chosen(0, 10, 28, 15, 55, 70, 100, 90) == {
+      'weak': 2, 'medium': 4, 'good': 5, 'best': 6
+  }
+
+
+def test_an_untrained_policy_is_not_chosen():
+  assert _chosen(0, 50, 100) == {'best': 2, 'weak': 1}
+  assert _chosen(500, 10, 60, 100) == {'best': 3, 'weak': 1, 'medium': 2}
+
+
+def test_no_point_is_chosen_twice():
+  steps = _chosen(0, 1, 2, 3, 100)
+  assert len(steps) == 4 == len(set(steps.values()))
+
+
+def test_a_run_is_shipped_with_its_figures(tmp_path):
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=2_000, eval_every=250, eval_episodes=2
+  )
+  run = trainer.Trainer(config, str(tmp_path / 'run'))
+  run.train()
+  run.close()
+  output = str(tmp_path / 'shipped')
+  card = shipping.ship(str(tmp_path / 'run'), output)
+  assert sorted(os.listdir(output)) == [
+      'card.json', 'good.npz', 'medium.npz', 'weak.npz', 'weights.npz'
+  ]
+  # A reward of 1 each step: both figures follow from the lengths alone.
+  length = card['return_mean']
+  assert 8.0 <= length <= 500.0
+  assert 0.0 < card['value'] <= 1.0 - 0.99**500 + 1e-6
+  assert 'mean_return' not in card
+  again = shipping.ship(str(tmp_path / 'run'), output)
+  assert again == json.loads(json.dumps(card))
+
+
+def test_a_directory_without_a_run_is_refused(tmp_path):
+  with pytest.raises(errors.UserError, match='holds no training run'):
+    shipping.ship(str(tmp_path))

@@ -1,0 +1,66 @@
+"""Tests of the training program, as a user runs it."""
+
+import csv
+import pathlib
+import subprocess
+import sys
+import time
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+def _start(directory, **flags):
+  flags = {
+      'env': 'CartPole-v1', 'agent': 'ddqn', 'num_steps': 4_000,
+      'eval_every': 500, 'eval_episodes': 2, 'output_dir': directory, **flags,
+  }
+  return subprocess.Popen(
+      [
+          sys.executable, str(_ROOT / 'binaries' / 'train_policy.py'),
+          *(f'--{name}={value}' for name, value in flags.items()),
+      ],
+      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=_ROOT,
+  )
+
+
+def _finish(process):
+  output, errors = process.communicate(timeout=300)
+  return process.returncode, output, errors
+
+
+def _curve(directory):
+  with open(directory / 'evaluations.csv') as file:
+    return [
+        (float(row['step']), float(row['mean_return']))
+        for row in csv.DictReader(file)
+    ]
+
+
+def test_a_killed_run_resumes_to_the_same_curve(tmp_path):
+  whole, killed = tmp_path / 'whole', tmp_path / 'killed'
+  process = _start(killed)
+  deadline = time.time() + 200
+  while not list(killed.glob('checkpoint-*[0-9]')):
+    assert time.time() < deadline and process.poll() is None
+    time.sleep(0.05)
+  process.kill()
+  process.communicate()
+  assert len(_curve(killed)) < 9
+  code, output, errors = _finish(_start(killed))
+  assert code == 0, errors
+  assert 'policy in' in output
+  code, _, errors = _finish(_start(whole))
+  assert code == 0, errors
+  assert _curve(whole) == _curve(killed)
+  assert (killed / 'policy' / 'saved_model.pb').exists()
+  assert list((killed / 'events').glob('events.*'))
+  # Progress, and nothing of what the libraries have to say.
+  noise = [line for line in errors.splitlines() if '4,000 steps' not in line]
+  assert noise == []
+
+
+def test_mistakes_are_one_line(tmp_path):
+  code, _, errors = _finish(_start(tmp_path, env='CartPol-v1'))
+  assert code == 1
+  assert errors.startswith('error: --env=CartPol-v1: no such environment.')
+  assert len(errors.splitlines()) == 1
