@@ -31,7 +31,7 @@ _ALLOWED = {
     'agents': _DATA | _SERVICES,
     'evaluation': _DATA | _SERVICES,
 }
-for _part in ('experiments', 'reports', 'binaries'):
+for _part in ('benchmarks', 'experiments', 'reports', 'binaries'):
   _ALLOWED[_part] = set(_ALLOWED)  # All above.
 
 _LIBRARY = [p for p in source_tree.files() if p.startswith('srdice_tf/')]
@@ -69,7 +69,7 @@ def test_flags_are_for_programs_only(path):
   assert not {n for n in names if n.startswith(('absl.flags', 'absl.app'))}
 
 
-@pytest.mark.parametrize('path', _not_of('logging', 'reports'))
+@pytest.mark.parametrize('path', _not_of('logging', 'reports', 'benchmarks'))
 def test_only_logging_and_reports_speak(path):
   for node in ast.walk(source_tree.tree(path)):
     if isinstance(node, ast.Name | ast.Attribute):
