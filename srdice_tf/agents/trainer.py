@@ -73,7 +73,7 @@ class Trainer:
     with interrupts.Deferred() as interrupt:
       while self.step < self.config.num_steps and interrupt.received is None:
         evaluations = self.step // self.config.eval_every
-        losses = self._train_block()
+        losses = self.train_block()
         self.seconds['total'] = time.time() - begun
         report(self.step, {**losses, 'return': self.last_return})
         if self.step // self.config.eval_every > evaluations:
@@ -92,7 +92,8 @@ class Trainer:
     self._collector.close()
     self._evaluator.close()
 
-  def _train_block(self) -> dict[str, float]:
+  def train_block(self) -> dict[str, float]:
+    """Collects a block of steps, makes its updates; returns the losses."""
     parameters, begun = self._parameters, time.time()
     transitions = self._collector.collect(
         self._exploration(), parameters.block_steps
