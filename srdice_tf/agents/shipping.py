@@ -10,6 +10,7 @@ import numpy as np
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.agents import evaluation
+from srdice_tf.agents import factory
 from srdice_tf.agents import run_files
 from srdice_tf.policies import base
 from srdice_tf.policies import weights
@@ -82,12 +83,13 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
   checkpoints = {}
   for name, point in choose_checkpoints(curve).items():
     path = os.path.join(output_dir, weights.file_name(name))
-    shutil.copyfile(files.snapshot(point['step']), path)
+    agreement = write_weights(env_id, files.snapshot(point['step']), path)
     checksum = weights.checksum(path)
     checkpoints[name] = {
         'file': os.path.basename(path),
         'sha256': checksum,
         'steps': int(point['step']),
+        **agreement,
         **(known.get(checksum) or measure(env_id, path, gamma)),
     }
   card = {
@@ -142,14 +144,59 @@ def _command(config: dict, steps: int) -> str:
   )
 
 
-def measure(env_id: str, path: str, gamma: float) -> dict:
-  """Returns the figures of the weights in `path`, as the card has them."""
+def load_policy(env_id: str, path: str):
+  """Returns the deterministic policy of the weights in `path`."""
   env = environments.load(env_id)
   specs = env.observation_spec(), env.action_spec()
   env.close()
   network = weights.make_network(*specs)
   weights.restore(path, network)
-  policy = base.deterministic_policy(*specs, network)
+  return base.deterministic_policy(*specs, network)
+
+
+def write_weights(env_id: str, snapshot: str, path: str) -> dict[str, float]:
+  """Copies weights, those of convolutions in half precision.
+
+  Args:
+    env_id: of the environment.
+    snapshot: the weights in single precision.
+    path: to write to.
+
+  Returns:
+    For half precision the share of states, in play, in which both networks
+    choose the same action; else nothing.
+  """
+  env = environments.load(env_id)
+  specs = env.observation_spec(), env.action_spec()
+  env.close()
+  if not factory.is_pixels(specs[0]):
+    shutil.copyfile(snapshot, path)
+    return {}
+  network = weights.make_network(*specs)
+  weights.restore(snapshot, network)
+  weights.save(path, network, np.float16)
+  agreement = _agreement(env_id, snapshot, path)
+  return {'half_precision_agreement': agreement}
+
+
+def _agreement(env_id, first_path, second_path, num_steps=1_000) -> float:
+  first, second = (
+      evaluation.compiled_actions(load_policy(env_id, path))
+      for path in (first_path, second_path)
+  )
+  env = environments.load_batch(env_id, 4, _SEED)
+  step, agreed = env.reset(), []
+  for _ in range(num_steps // 4):
+    actions = first(step.observation)  # [B]
+    agreed.append(actions == second(step.observation))
+    step = env.step(actions)
+  env.close()
+  return float(np.mean(agreed))
+
+
+def measure(env_id: str, path: str, gamma: float) -> dict:
+  """Returns the figures of the weights in `path`, as the card has them."""
+  policy = load_policy(env_id, path)
   evaluator = evaluation.Evaluator(env_id, NUM_EPISODES, _SEED)
   returns = evaluator.returns(evaluation.compiled_actions(policy), 0)
   evaluator.close()

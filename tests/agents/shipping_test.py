@@ -167,6 +167,17 @@ def test_a_run_is_shipped_with_its_figures(tmp_path):
   assert again == json.loads(json.dumps(card))
 
 
+def test_atari_weights_are_shipped_in_half_precision(tmp_path):
+  env = environments.load('ALE/Pong-v5')
+  specs = env.observation_spec(), env.action_spec()
+  whole, half = tmp_path / 'whole.npz', tmp_path / 'half.npz'
+  weights.save(str(whole), weights.make_network(*specs))
+  found = shipping.write_weights('ALE/Pong-v5', str(whole), str(half))
+  assert half.stat().st_size < 0.51 * whole.stat().st_size
+  # Untrained values are close to each other; trained ones agree more.
+  assert found['half_precision_agreement'] > 0.9
+
+
 def test_a_directory_without_a_run_is_refused(tmp_path):
   with pytest.raises(errors.UserError, match='holds no training run'):
     shipping.ship(str(tmp_path))
