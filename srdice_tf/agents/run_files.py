@@ -11,6 +11,8 @@ from tf_agents.policies import policy_saver
 from srdice_tf import errors
 from srdice_tf.policies import weights
 
+# A run may go on to more steps and look at its policy more often.
+_CHANGEABLE = ('num_steps', 'eval_every')
 CURVE_FIELDS = ('step', 'updates', 'mean_return', 'std_return', 'seconds')
 
 
@@ -30,10 +32,9 @@ class RunFiles:
     if os.path.exists(path):
       with open(path) as file:
         found = json.load(file)
-      # A run may go on to more steps than it was begun with.
       different = [
           key for key in config
-          if key != 'num_steps' and found.get(key) != config[key]
+          if key not in _CHANGEABLE and found.get(key) != config[key]
       ]
       if different:
         key = different[0]
