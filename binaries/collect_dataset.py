@@ -1,10 +1,9 @@
-"""Collects a data set with the paper's behaviour policy.
+r"""Collects a data set with the paper's behaviour policy.
 
-  python binaries/collect_dataset.py --env=HalfCheetah-v4 --setting=hard \\
+  python binaries/collect_dataset.py --env=HalfCheetah-v4 --setting=hard \
     --dataset_dir=data/halfcheetah_hard
 
-Killed at any moment, the same command goes on; the finished data set is the
-same as without the interruption.
+Killed at any moment, the same command goes on, to the same data set.
 """
 
 from srdice_tf.logging import quiet
@@ -24,32 +23,19 @@ from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import server as server_lib
+from srdice_tf.reports import summaries
 
 _ENV = common_flags.define_env()
 _POLICY = common_flags.define_policy()
 _SEED = common_flags.define_seed()
 _REVERB_ADDRESS = common_flags.define_reverb_address()
-_SETTING = flags.DEFINE_enum(
-    'setting',
-    None,
-    settings.NAMES,
-    'Behaviour policy. Continuous actions: hard (default; noise 0.2, a fifth of'
-    ' the actions uniform) or easy (noise 0.133). Discrete: main (default;'
-    ' epsilon 0.1), noise (epsilon 0.2, a fifth of the episodes greedy) or'
-    ' separate (epsilon 0.1, --policy names the other agent).',
-)
-_NUM_TRANSITIONS = flags.DEFINE_integer(
-    'num_transitions',
-    None,
-    'Transitions to collect; default as in the paper: hard 50,000, easy'
-    ' 500,000, discrete 1,000,000.',
-    lower_bound=1,
-)
+_SETTING = common_flags.define_setting()
+_NUM_TRANSITIONS = common_flags.define_num_transitions()
 _NUM_ENVS = flags.DEFINE_integer(
     'num_envs',
     None,
     'Environments that step together; default: one for 500 transitions, 25 at'
-    ' the most. Part of what the seed determines.',
+    ' the most. The data depend on it, as they do on the seed.',
     lower_bound=1,
 )
 _COLLECTOR = flags.DEFINE_integer(
@@ -66,10 +52,7 @@ _DATASET_DIR = flags.DEFINE_string(
     ' own.',
 )
 _SAVE_SECONDS = flags.DEFINE_float(
-    'save_seconds',
-    30.0,
-    'Time between two checkpoints; longer where saving takes long.',
-    lower_bound=0.0,
+    'save_seconds', 30.0, 'Time between two checkpoints, at least.', 0.0
 )
 _SERVER_TIMEOUT = common_flags.define_server_timeout()
 
@@ -98,7 +81,8 @@ def main(_) -> None:
       config, behaviour, server, _SAVE_SECONDS.value
   )
   server.stop()
-  _print_summary(description, time.time() - start)
+  place = _DATASET_DIR.value or _REVERB_ADDRESS.value
+  print(summaries.of_collection(description, place, time.time() - start))
 
 
 def _server(num_transitions: int):
@@ -110,23 +94,6 @@ def _server(num_transitions: int):
     raise errors.UserError('--dataset_dir: say where to keep the data set.')
   directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)
   return server_lib.ReplayServer(directory, num_transitions)
-
-
-def _print_summary(description: dict, seconds: float):
-  counts = description['counts']
-  returns = 'no episode ended'
-  if counts['ended_episodes']:
-    returns = f"{counts['mean_return']:.2f} +- {counts['std_return']:.2f} (std)"
-  place = _DATASET_DIR.value or _REVERB_ADDRESS.value
-  print(f"""
-environment   {_ENV.value}, {description['setting']}, seed {_SEED.value}
-transitions   {counts['transitions']:,} in {place}
-episodes      {counts['episodes']:,} begun, {counts['ended_episodes']:,} ended
-mean reward   {counts['mean_reward']:.4f} a step
-returns       {returns}
-time          {seconds:.1f} s
-next          python binaries/evaluate_policy.py --env={_ENV.value} \
---policy={_POLICY.value}""")
 
 
 if __name__ == '__main__':

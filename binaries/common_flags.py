@@ -37,6 +37,30 @@ def define_policy() -> flags.FlagHolder[str]:
   )
 
 
+def define_setting() -> flags.FlagHolder[str]:
+  """Defines --setting, how the base policy becomes the behaviour policy."""
+  return _define(
+      'setting',
+      flags.DEFINE_string,
+      None,
+      'Behaviour policy. Continuous actions: hard (default; noise 0.2, a fifth '
+      'of the actions uniform) or easy (noise 0.133). Discrete actions: main '
+      '(default; epsilon 0.1), noise (epsilon 0.2, a fifth of the episodes '
+      'greedy) or separate (epsilon 0.1; --policy names the other agent).',
+  )
+
+
+def define_num_transitions() -> flags.FlagHolder[int]:
+  return _define(
+      'num_transitions',
+      flags.DEFINE_integer,
+      None,
+      'Transitions to collect; default as in the paper: hard 50,000, easy '
+      '500,000, discrete actions 1,000,000.',
+      lower_bound=1,
+  )
+
+
 def define_seed() -> flags.FlagHolder[int]:
   return _define(
       'seed',

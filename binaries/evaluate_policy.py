@@ -21,6 +21,7 @@ from srdice_tf import environments
 from srdice_tf.evaluation import truth
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
+from srdice_tf.reports import summaries
 
 _ENV = common_flags.define_env()
 _POLICY = common_flags.define_policy()
@@ -67,15 +68,15 @@ def main(_) -> None:
   if _JSON.value:
     print(json.dumps(dataclasses.asdict(value)))
     return
-  print(f"""
-environment   {_ENV.value}, policy {_POLICY.value}, noise {_NOISE.value}
-value         {value.value:.5f} +- {value.standard_error:.5f} (standard error), \
-(1-gamma)-normalised, gamma {value.gamma}
-return        {value.mean_return:.2f} +- {value.std_return:.2f} (std), \
-undiscounted
-roll-outs     {value.num_episodes} of at most {value.horizon} steps, mean \
-length {value.mean_length:.1f} within the time limit
-time          {time.time() - start:.1f} s""")
+  print(
+      summaries.of_value(
+          value,
+          _ENV.value,
+          _POLICY.value,
+          _NOISE.value,
+          time.time() - start,
+      )
+  )
 
 
 if __name__ == '__main__':

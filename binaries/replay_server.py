@@ -1,7 +1,7 @@
-"""Serves a data set to collectors and readers on other machines.
+r"""Serves a data set to collectors and readers on other machines.
 
   python binaries/replay_server.py --port=8008 --dataset_dir=data/shared
-  python binaries/collect_dataset.py --env=Hopper-v4 --collector=1 \\
+  python binaries/collect_dataset.py --env=Hopper-v4 --collector=1 \
     --reverb_address=localhost:8008
 
 It saves when a collector asks for it and when it is stopped (Ctrl-C); the same

@@ -21,6 +21,7 @@ from srdice_tf.logging import progress as progress_lib
 from srdice_tf.policies import seeded
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import reader
+from srdice_tf.replay import rows
 from srdice_tf.replay import server as server_lib
 from srdice_tf.replay import tables
 from srdice_tf.replay import writer as writer_lib
@@ -68,6 +69,12 @@ def default_num_envs(num_transitions: int) -> int:
   return int(np.clip(num_transitions // _TRANSITIONS_PER_ENV, 1, _MAX_ENVS))
 
 
+def codec_of(env) -> rows.Codec:
+  """Returns the codec of an environment's rows."""
+  specs = env.observation_spec(), env.action_spec()
+  return rows.Codec(*specs, env.frame_stack)
+
+
 def collect(
     config: CollectConfig,
     policy: tf_policy.TFPolicy,
@@ -89,21 +96,21 @@ def collect(
     UserError: if the server holds other data or fails.
   """
   claim(config, server)
-  streams = reader.read_streams(server.client)
-  own = [stream for stream in streams if stream.collector == config.collector]
-  reader.delete_unfinished(server.client, config.collector, streams)
   env = environments.load_batch(config.env_id, config.num_envs, config.seed)
+  codec = codec_of(env)
+  streams = reader.read_streams(server.client, codec)
+  own = [stream for stream in streams if stream.collector == config.collector]
+  reader.delete_unfinished(server.client, codec, config.collector, streams)
   py_policy = seeded.SeededPyPolicy(policy, config.num_envs, config.seed)
   writer = writer_lib.BatchWriter(
       server.client,
+      codec,
       config.num_envs,
-      env.frame_stack,
-      int(np.prod(env.action_spec().shape)),
       config.num_transitions,
       config.collector,
   )
   try:
-    start = resuming.start(env, py_policy, writer, own)
+    start = resuming.start(env, py_policy, writer, codec, own)
     if not writer.full:
       _run(config, env, py_policy, writer, server, start, save_seconds)
   finally:

@@ -16,6 +16,7 @@ def start(
     env: batched.BatchedEnvironment,
     policy: seeded.SeededPyPolicy,
     writer: writer_lib.BatchWriter,
+    codec: rows.Codec,
     streams: Sequence[reader.Stream],
 ) -> tuple[ts.TimeStep, tuple]:
   """Starts a collection, or goes on behind the rows stored already.
@@ -24,6 +25,7 @@ def start(
     env: the environments, not yet reset.
     policy: the behaviour policy.
     writer: that will store the rows.
+    codec: of the rows.
     streams: what is stored, of each environment at the most one.
 
   Returns:
@@ -39,25 +41,25 @@ def start(
     writer.begin(time_step, stored_calls)
     return time_step, policy.get_initial_state(env.batch_size)
   steps = [stream.steps[: call + 1] for stream in streams]
-  time_step, firsts = _restore(env, streams, steps)
+  time_step, firsts = _restore(env, codec, streams, steps)
   policy_state = _replay_policy(env, policy, streams, firsts, call)
   policy.num_calls = call
   writer.resume(time_step, call, stored_calls, steps)
   return time_step, policy_state
 
 
-def _restore(env, streams, steps) -> tuple[ts.TimeStep, np.ndarray]:
+def _restore(env, codec, streams, steps) -> tuple[ts.TimeStep, np.ndarray]:
   """Plays the unfinished episodes again; returns where they began, too."""
   is_first = [own[:, rows.STEP_TYPE] == rows.FIRST for own in steps]
   firsts = np.asarray([np.flatnonzero(own)[-1] for own in is_first])  # [B]
   time_step = env.restore(
       episodes=[int(own.sum()) - 1 for own in is_first],
       actions=[
-          rows.actions_of(own[first + 1 :], env.action_spec())
+          codec.actions(own[first + 1 :])
           for own, first in zip(steps, firsts)
       ],
   )
-  reached = rows.newest(time_step.observation, env.frame_stack)
+  reached = codec.newest(time_step.observation)
   for i, stream in enumerate(streams):
     stored = _rows_of(stream, len(steps[i]) - 1, len(steps[i]))[0]
     if not np.array_equal(reached[i], stored):

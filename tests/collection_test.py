@@ -35,9 +35,7 @@ def _contents(path, config) -> tuple[int, str]:
   """Returns the size of a data set and a hash of all of it."""
   env = environments.load(config.env_id)
   server = _server(path)
-  dataset = reader.read_dataset(
-      server.client, env.action_spec(), env.frame_stack
-  )
+  dataset = reader.read_dataset(server.client, collection.codec_of(env))
   sizes = server.client.sizes()
   server.stop()
   assert sizes[tables.TRANSITIONS] == dataset.num_transitions
@@ -108,7 +106,7 @@ def test_killed_collector_of_a_living_server(tmp_path, monkeypatch):
   _collect(tmp_path / 'whole', config)
   # Several segments, closed environment by environment.
   monkeypatch.setattr(writer_lib, 'SEGMENT_LENGTH', 20)
-  monkeypatch.setattr(writer_lib, '_CHUNK_LENGTH', 10)
+  monkeypatch.setattr(writer_lib, '_MAX_CHUNK_LENGTH', 10)
   server = _server(tmp_path / 'served')
   with monkeypatch.context() as patch, pytest.raises(_Killed):
     _kill_at(patch, 50)
@@ -156,7 +154,7 @@ def test_environment_that_cannot_repeat_itself_is_cut(tmp_path, monkeypatch):
   _collect(tmp_path, config)
   env = environments.load(config.env_id)
   server = _server(tmp_path)
-  dataset = reader.read_dataset(server.client, env.action_spec())
+  dataset = reader.read_dataset(server.client, collection.codec_of(env))
   server.stop()
   assert dataset.num_transitions == 200
   states = dataset.states(tf.range(200)).numpy()
@@ -218,7 +216,7 @@ def test_summary_counts(tmp_path):
   policy = fixtures.behaviour_policy(config)
   counts = collection.collect(config, policy, server)['counts']
   env = environments.load(config.env_id)
-  dataset = reader.read_dataset(server.client, env.action_spec())
+  dataset = reader.read_dataset(server.client, collection.codec_of(env))
   server.stop()
   assert counts['transitions'] == 400
   assert counts['episodes'] == dataset.num_initial_states

@@ -1,5 +1,7 @@
 """One gymnasium environment behind TF-Agents' PyEnvironment."""
 
+import math
+
 import gymnasium
 from gymnasium import spaces
 import numpy as np
@@ -106,7 +108,7 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
     if self._is_discrete:
       action = int(action) + int(self._env.action_space.start)
     observation, reward, terminated, truncated, _ = self._env.step(action)
-    if not np.isfinite(reward):
+    if not math.isfinite(reward):
       raise errors.UserError(
           f'--env={self._env_id}: the reward is {reward} in episode'
           f' {self._episode}; the environment must give finite rewards.'

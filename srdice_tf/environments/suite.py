@@ -1,8 +1,10 @@
 """Loads environments by their id."""
 
 import difflib
+import warnings
 
 import gymnasium
+import mujoco
 
 from srdice_tf import errors
 from srdice_tf.environments import atari
@@ -23,6 +25,14 @@ CONTINUOUS_TASKS = (
     'Humanoid-v4',
 )
 
+
+def _warn(message: str):
+  """Takes MuJoCo's warnings, which it would log into the current directory."""
+  if 'is deprecated' not in message:  # Its own models are written that way.
+    warnings.warn(f'MuJoCo: {message}', stacklevel=2)
+
+
+mujoco.set_mju_user_warning(_warn)
 gymnasium.register(
     'FiveStateChain', entry_point=chain.FiveStateChain, max_episode_steps=200
 )

@@ -17,7 +17,7 @@ CONVOLUTION_UNITS = 512
 
 
 def is_discrete(action_spec) -> bool:
-  return np.issubdtype(tf.as_dtype(action_spec.dtype).as_numpy_dtype, np.integer)
+  return tf.as_dtype(action_spec.dtype).is_integer
 
 
 def _torch_uniform(fan_in: int, rng: np.random.Generator):

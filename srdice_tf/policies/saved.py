@@ -61,7 +61,7 @@ def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
   except (OSError, ValueError, KeyError, tf.errors.OpError) as error:
     reason = str(error).strip().splitlines()[0]
     raise errors.UserError(
-        f'--policy={path}: not a SavedModel of TF-Agents\' PolicySaver:'
+        f"--policy={path}: not a SavedModel of TF-Agents' PolicySaver:"
         f' {reason}'
     ) from error
   observation_spec = tensor_spec.from_spec(observation_spec)
@@ -83,6 +83,6 @@ def _check(path, what, found, expected):
   describe = lambda spec: f'{spec.dtype.name}{list(spec.shape)}'
   found = ', '.join(describe(leaf) for leaf in leaves)
   raise errors.UserError(
-      f'--policy={path}: its {what} are {found}, the environment\'s are'
+      f"--policy={path}: its {what} are {found}, the environment's are"
       f' {describe(expected)}.'
   )

@@ -1,10 +1,12 @@
 """TF policies in TF-Agents' Python drivers, one compiled call for a batch."""
 
+import numpy as np
 import tensorflow as tf
 from tf_agents.policies import py_policy
 from tf_agents.policies import tf_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
+from tf_agents.trajectories import time_step as ts
 
 from srdice_tf.policies import composed
 
@@ -29,13 +31,19 @@ class SeededPyPolicy(py_policy.PyPolicy):
     self.num_calls = 0
     specs = tf.nest.map_structure(
         lambda spec: tf.TensorSpec([batch_size, *spec.shape], spec.dtype),
-        (policy.time_step_spec, policy.policy_state_spec),
+        (policy.time_step_spec.observation, policy.policy_state_spec),
     )
-    self._function = tf.function(self._compiled, autograph=False).get_concrete_function(
-        *specs, tf.TensorSpec([2], tf.int32)
+    function = tf.function(self._compiled, autograph=False)
+    self._function = function.get_concrete_function(
+        *specs,
+        tf.TensorSpec([batch_size], tf.int32),
+        tf.TensorSpec([2], tf.int32),
     )
 
-  def _compiled(self, time_step, policy_state, seed):
+  def _compiled(self, observation, policy_state, step_type, seed):
+    # Each argument costs a copy; no policy acts on reward and discount.
+    zeros = tf.zeros(tf.shape(step_type))  # [B]
+    time_step = ts.TimeStep(step_type, zeros, zeros + 1.0, observation)
     if isinstance(self._policy, composed.DistributionPolicy):
       return self._policy.action(time_step, policy_state, seed)
     return self._policy.action(time_step, policy_state)
@@ -45,8 +53,12 @@ class SeededPyPolicy(py_policy.PyPolicy):
 
   def _action(self, time_step, policy_state, seed=None):
     del seed
-    seed = tf.constant([self._seed, self.num_calls], tf.int32)
+    seed = np.array([self._seed, self.num_calls], np.int32)
     self.num_calls += 1
-    time_step = tf.nest.map_structure(tf.convert_to_tensor, time_step)
-    step = self._function(time_step, policy_state, seed)
+    step = self._function(
+        tf.constant(time_step.observation),
+        policy_state,
+        tf.constant(time_step.step_type),
+        tf.constant(seed),
+    )
     return policy_step.PolicyStep(step.action.numpy(), step.state)

@@ -79,12 +79,12 @@ class ReplayClient:
     """Returns the descriptions by collector."""
     found = {}
     for _, data in self.sample_all(tables.METADATA):
-      description = json.loads(data[0].tobytes())
+      description = json.loads(data.tobytes())
       found[description['collector']] = description
     return found
 
   def sample_all(self, table: str):
-    """Yields each item of a table once, as (key, list of arrays).
+    """Yields each item of a table once, as (key, array).
 
     Reverb has no way to list a table, so items are sampled until each was
     seen. For m items that takes about m (ln m + 0.6) samples: good for the
@@ -101,7 +101,7 @@ class ReplayClient:
         for item in self.reverb.sample(table, count, emit_timesteps=False):
           if item.info.key not in seen:
             seen.add(item.info.key)
-            yield item.info.key, item.data
+            yield item.info.key, item.data[0]
 
   def delete(self, table: str, keys):
     with self.guard():

@@ -21,7 +21,7 @@ class Stream(NamedTuple):
     collector: number of the collector.
     slot: number of the environment.
     observations: list of [?, ...], whose concatenation has R rows.
-    steps: [R, 6 + A] step vectors.
+    steps: [R, 6 + A] the rest of the rows, see `rows`.
   """
 
   collector: int
@@ -30,17 +30,21 @@ class Stream(NamedTuple):
   steps: np.ndarray
 
 
-def read_streams(client: client_lib.ReplayClient) -> list[Stream]:
+def read_streams(
+    client: client_lib.ReplayClient, codec: rows.Codec
+) -> list[Stream]:
   """Returns everything that is stored in segments.
 
   Raises:
     UserError: if a row is missing or stored twice.
   """
   pieces = {}
-  for _, (observations, steps) in client.sample_all(tables.SEGMENTS):
+  for _, segment in client.sample_all(tables.SEGMENTS):
+    steps = codec.steps(segment)
     is_data = steps[:, rows.STEP_TYPE] != rows.PADDING
     if is_data.any():
-      observations, steps = observations[is_data], steps[is_data]
+      steps = steps[is_data]
+      observations = codec.observations(segment[is_data])
       key = tuple(steps[0, [rows.COLLECTOR, rows.SLOT]].astype(int))
       pieces.setdefault(key, []).append((observations, steps))
   return [_join(key, pieces[key]) for key in sorted(pieces)]
@@ -58,20 +62,19 @@ def _join(key, pieces) -> Stream:
 
 
 def read_dataset(
-    client: client_lib.ReplayClient, action_spec, frame_stack: int = 0
+    client: client_lib.ReplayClient, codec: rows.Codec
 ) -> dataset_lib.Dataset:
   """Reads all tables once into tensors.
 
   Args:
     client: of the replay server.
-    action_spec: of the environment.
-    frame_stack: frames in an observation, 0 if it is no stack.
+    codec: of the environment's rows.
 
   Raises:
     UserError: if there is nothing, or a collector has not finished.
   """
   num_transitions = client.sizes()[tables.TRANSITIONS]
-  streams = read_streams(client)
+  streams = read_streams(client, codec)
   steps = [stream.steps for stream in streams]
   steps = np.concatenate(steps) if steps else np.zeros((0, rows.ACTION))
   found = int(np.sum(steps[:, rows.STEP_TYPE] != rows.FIRST))
@@ -84,10 +87,10 @@ def read_dataset(
   return dataset_lib.Dataset(
       rows=_concatenate(streams),
       step_types=steps[:, rows.STEP_TYPE],
-      actions=rows.actions_of(steps, action_spec),
-      rewards=steps[:, rows.REWARD].astype(np.float32),
-      not_done=steps[:, rows.DISCOUNT].astype(np.float32),
-      frame_stack=frame_stack,
+      actions=codec.actions(steps),
+      rewards=steps[:, rows.REWARD],
+      not_done=steps[:, rows.DISCOUNT],
+      frame_stack=codec.frame_stack,
   )
 
 
@@ -106,60 +109,46 @@ def _concatenate(streams: list[Stream]) -> np.ndarray:
 
 
 def stream_dataset(
-    client: client_lib.ReplayClient,
-    observation_spec,
-    action_spec,
-    frame_stack: int = 0,
+    client: client_lib.ReplayClient, codec: rows.Codec
 ) -> dataset_lib.StreamingDataset:
   """Returns a data set that the server samples batch by batch."""
-  num_values = int(np.prod(action_spec.shape))
-  observation_shape = list(observation_spec.shape)
-  row_shape = observation_shape[:-1] if frame_stack else observation_shape
-  stack = max(frame_stack, 1)
+  stack = max(codec.frame_stack, 1)
 
-  def items(table: str, length: int, batch_size: int) -> tf.data.Dataset:
-    dtypes = {
-        'observation': tf.as_dtype(observation_spec.dtype),
-        'step': tf.float64,
-    }
-    shapes = {
-        'observation': tf.TensorShape([length, *row_shape]),
-        'step': tf.TensorShape([rows.ACTION + num_values]),
-    }
+  def histories(table: str, length: int, batch_size: int) -> tf.data.Dataset:
     items = reverb.TrajectoryDataset(
         client.address,
         table,
-        dtypes,
-        shapes,
+        dtypes=tf.uint8,
+        shapes=tf.TensorShape([length, codec.row_bytes]),
         max_in_flight_samples_per_worker=2 * batch_size,
     )
-    return items.batch(batch_size, drop_remainder=True)
+    items = items.batch(batch_size, drop_remainder=True)
+    return items.map(lambda item: codec.unpack_tensor(item.data))
 
   def observations_of(history):  # [B, stack, ...]
-    if not frame_stack:
+    if not codec.frame_stack:
       return history[:, 0]  # [B, ...]
     return tf.transpose(history, [0, 2, 3, 1])  # [B, H, W, stack]
 
-  def to_batch(item) -> types.Batch:
-    history, steps = item.data['observation'], item.data['step']
-    actions = tf.cast(steps[:, rows.ACTION :], tf.as_dtype(action_spec.dtype))
+  def to_batch(history, steps) -> types.Batch:
+    arrival = steps[:, -1]  # [B, 6 + A]
     return types.Batch(
         states=observations_of(history[:, :-1]),
-        actions=tf.reshape(actions, [-1, *action_spec.shape]),
-        rewards=tf.cast(steps[:, rows.REWARD], tf.float32),
+        actions=codec.actions(arrival),
+        rewards=arrival[:, rows.REWARD],
         next_states=observations_of(history[:, 1:]),
-        not_done=tf.cast(steps[:, rows.DISCOUNT], tf.float32),
+        not_done=arrival[:, rows.DISCOUNT],
     )
+
+  def to_initial(history, unused_steps) -> types.InitialBatch:
+    return types.InitialBatch(observations_of(history))
 
   def transitions(batch_size):
-    return items(tables.TRANSITIONS, stack + 1, batch_size).map(to_batch)
+    items = histories(tables.TRANSITIONS, stack + 1, batch_size)
+    return items.map(to_batch)
 
   def initial_states(batch_size):
-    return items(tables.INITIAL_STATES, stack, batch_size).map(
-        lambda item: types.InitialBatch(
-            observations_of(item.data['observation'])
-        )
-    )
+    return histories(tables.INITIAL_STATES, stack, batch_size).map(to_initial)
 
   sizes = client.sizes()
   return dataset_lib.StreamingDataset(
@@ -171,7 +160,10 @@ def stream_dataset(
 
 
 def delete_unfinished(
-    client: client_lib.ReplayClient, collector: int, streams: list[Stream]
+    client: client_lib.ReplayClient,
+    codec: rows.Codec,
+    collector: int,
+    streams: list[Stream],
 ) -> int:
   """Deletes a collector's items whose rows are in no segment.
 
@@ -189,7 +181,8 @@ def delete_unfinished(
     if sizes[table] == finished:
       continue
     keys = []
-    for key, (_, step) in client.sample_all(table):
+    for key, history in client.sample_all(table):
+      step = codec.steps(history)[-1]
       last_call = last_calls.get(int(step[rows.SLOT]), -1)
       if step[rows.COLLECTOR] == collector and step[rows.CALL] > last_call:
         keys.append(key)

@@ -1,17 +1,19 @@
 """The row: what one environment delivers in one step, as Reverb stores it.
 
 Reverb's cost grows with the number of columns (seven: 5k transitions/s, two:
-14k), so a row has two: the observation, or the newest frame of it, and a vector
-of float64 with all the rest, in which counters stay exact.
+13k, one: 22k), so that a row is one vector of bytes: the observation, or only
+the newest frame of it, followed by the step, a vector of float32 with all the
+rest, in which counters are exact up to 2^24.
 
 Row k of an environment holds the observation that call k of the policy sees,
 and the action and the reward that led to it: a transition is two rows.
 """
 
 import numpy as np
+import tensorflow as tf
 
-COLLECTOR, SLOT, CALL, STEP_TYPE, REWARD, DISCOUNT = range(6)
-ACTION = 6  # And all that follow.
+# Where things are in a step; the action's numbers follow.
+COLLECTOR, SLOT, CALL, STEP_TYPE, REWARD, DISCOUNT, ACTION = range(7)
 
 FIRST, MID, LAST = 0, 1, 2  # As in TF-Agents.
 # A row that only gives later ones their history: zero frames before the start
@@ -19,31 +21,92 @@ FIRST, MID, LAST = 0, 1, 2  # As in TF-Agents.
 PADDING = -1
 
 
-def pack(collector: int, call: int, time_step, actions) -> np.ndarray:
-  """Returns the step vectors [B, 6 + A] of a batched time step."""
-  step_types = np.asarray(time_step.step_type)
-  batch_size = len(step_types)
-  actions = np.asarray(actions, np.float64).reshape(batch_size, -1)  # [B, A]
-  steps = np.empty((batch_size, ACTION + actions.shape[1]))  # [B, 6 + A]
-  steps[:, COLLECTOR] = collector
-  steps[:, SLOT] = np.arange(batch_size)
-  steps[:, CALL] = call
-  steps[:, STEP_TYPE] = step_types
-  steps[:, REWARD] = time_step.reward
-  steps[:, DISCOUNT] = time_step.discount
-  steps[:, ACTION:] = actions
-  return steps
+class Codec:
+  """Packs time steps into rows and rows into arrays."""
+
+  def __init__(self, observation_spec, action_spec, frame_stack: int = 0):
+    """Makes the codec of an environment.
+
+    Args:
+      observation_spec: of the environment.
+      action_spec: of the environment.
+      frame_stack: frames in an observation, its last dimension, of which only
+        the newest is stored; 0 if it is no stack.
+    """
+    shape = tuple(observation_spec.shape)
+    self.frame_stack = frame_stack
+    self._observation_type = tf.as_dtype(observation_spec.dtype)
+    self._action_type = tf.as_dtype(action_spec.dtype)
+    self._action_shape = tuple(action_spec.shape)
+    self._shape = shape[:-1] if frame_stack else shape
+    self._num_values = int(np.prod(self._action_shape))
+    self._split = int(np.prod(self._shape)) * self._observation_type.size
+    self.row_bytes = self._split + 4 * (ACTION + self._num_values)
+
+  def pack(self, collector: int, call: int, time_step, actions=None):
+    """Returns the rows [B, bytes] of a batched time step."""
+    batch_size = len(time_step.step_type)
+    steps = np.zeros((batch_size, ACTION + self._num_values), np.float32)
+    steps[:, COLLECTOR] = collector
+    steps[:, SLOT] = np.arange(batch_size)
+    steps[:, CALL] = call
+    steps[:, STEP_TYPE] = time_step.step_type
+    steps[:, REWARD] = time_step.reward
+    steps[:, DISCOUNT] = time_step.discount
+    if actions is not None:
+      steps[:, ACTION:] = np.reshape(actions, (batch_size, -1))
+    observations = self.newest(time_step.observation)  # [B, ...]
+    return np.concatenate([_bytes(observations), _bytes(steps)], axis=1)
+
+  def padding(self, observation: np.ndarray) -> np.ndarray:
+    """Returns rows [K, bytes] that hold an observation, oldest frame first."""
+    frames = observation[None]
+    if self.frame_stack:
+      frames = np.moveaxis(observation, -1, 0)  # [stack, H, W]
+    steps = np.zeros((len(frames), ACTION + self._num_values), np.float32)
+    steps[:, STEP_TYPE] = PADDING
+    return np.concatenate([_bytes(frames), _bytes(steps)], axis=1)
+
+  def newest(self, observations: np.ndarray) -> np.ndarray:
+    """Returns what is stored of observations: [B, ...], frames [B, H, W]."""
+    return observations[..., -1] if self.frame_stack else observations
+
+  def steps(self, rows: np.ndarray) -> np.ndarray:
+    """Returns the steps [N, 6 + A] of rows [N, bytes]."""
+    return np.ascontiguousarray(rows[:, self._split :]).view(np.float32)
+
+  def observations(self, rows: np.ndarray) -> np.ndarray:
+    """Returns the observations [N, ...], or frames [N, H, W], of rows."""
+    flat = np.ascontiguousarray(rows[:, : self._split])  # [N, bytes]
+    values = flat.view(self._observation_type.as_numpy_dtype)
+    return values.reshape(len(rows), *self._shape)
+
+  def actions(self, steps):
+    """Returns the actions [N, A], or [N] if discrete, of steps [N, 6 + A]."""
+    if isinstance(steps, np.ndarray):
+      values = steps[:, ACTION:].astype(self._action_type.as_numpy_dtype)
+      return values.reshape(len(steps), *self._action_shape)
+    values = tf.cast(steps[:, ACTION:], self._action_type)
+    return tf.reshape(values, [-1, *self._action_shape])
+
+  def unpack_tensor(self, rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns observations [B, K, ...] and steps [B, K, 6 + A] of tensors."""
+    outer = tf.shape(rows)[:2]
+    observations = _bitcast(rows[..., : self._split], self._observation_type)
+    shape = tf.concat([outer, self._shape], 0)
+    observations = tf.reshape(observations, shape)
+    return observations, _bitcast(rows[..., self._split :], tf.float32)
 
 
-def actions_of(steps, action_spec) -> np.ndarray:
-  """Returns the actions [N, A], or [N] if discrete, of step vectors."""
-  flat = steps[:, ACTION:]  # [N, A]
-  shape = (len(steps), *action_spec.shape)
-  dtype = action_spec.dtype
-  dtype = getattr(dtype, 'as_numpy_dtype', dtype)
-  return flat.reshape(shape).astype(dtype)
+def _bytes(values: np.ndarray) -> np.ndarray:
+  """Returns values [N, ...] as bytes [N, ?]."""
+  values = np.ascontiguousarray(values)
+  return values.reshape(len(values), -1).view(np.uint8)
 
 
-def newest(observations: np.ndarray, frame_stack: int) -> np.ndarray:
-  """Returns what is stored of observations: [B, ...], frames [B, H, W]."""
-  return observations[..., -1] if frame_stack else observations
+def _bitcast(data: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+  """Returns bytes [B, K, N * size] as values [B, K, N]."""
+  if dtype.size == 1:
+    return tf.bitcast(data, dtype)
+  shape = tf.concat([tf.shape(data)[:-1], [-1, dtype.size]], 0)
+  return tf.bitcast(tf.reshape(data, shape), dtype)

@@ -4,17 +4,18 @@ from srdice_tf import errors
 from srdice_tf.replay import dataset as dataset_lib
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import reader
+from srdice_tf.replay import rows
 from srdice_tf.replay import server as server_lib
 
 
 def load_dataset(
-    path: str, env, environment: dict | None = None
+    path: str, codec: rows.Codec, environment: dict | None = None
 ) -> dataset_lib.Dataset:
   """Reads the data set in a directory into tensors.
 
   Args:
     path: the dataset directory.
-    env: an environment of the same kind, for its specs.
+    codec: of the environment's rows.
     environment: its description; if given it must be the data's.
 
   Raises:
@@ -24,9 +25,7 @@ def load_dataset(
   check(path, directory.read(), environment)
   server = server_lib.ReplayServer(directory)
   try:
-    return reader.read_dataset(
-        server.client, env.action_spec(), env.frame_stack
-    )
+    return reader.read_dataset(server.client, codec)
   finally:
     server.stop()
 

@@ -14,9 +14,9 @@ from srdice_tf.replay import tables
 SEGMENT_LENGTH = 500
 _FLUSH_EVERY = 100
 _MAX_PENDING_ITEMS = 200
-# Rows in a chunk, Reverb's unit of compression: many small rows, few frames, of
+# Size of a chunk, Reverb's unit of compression: many small rows, few frames, of
 # which a sampled item would have to unpack all.
-_CHUNK_LENGTH, _FRAME_CHUNK_LENGTH = 50, 5
+_MAX_CHUNK_LENGTH, _CHUNK_BYTES = 40, 40_000
 
 
 class BatchWriter:
@@ -30,9 +30,8 @@ class BatchWriter:
   def __init__(
       self,
       client: client_lib.ReplayClient,
+      codec: rows.Codec,
       num_envs: int,
-      frame_stack: int,
-      num_action_values: int,
       num_transitions: int,
       collector: int = 0,
   ):
@@ -40,21 +39,17 @@ class BatchWriter:
 
     Args:
       client: of the replay server.
+      codec: that packs the rows.
       num_envs: B.
-      frame_stack: frames in an observation, 0 if it is no stack.
-      num_action_values: A, numbers in an action.
       num_transitions: how many to store, those of earlier runs included.
       collector: tells apart several collectors that fill one server.
     """
     self._client = client
-    self._frame_stack = frame_stack
-    self._num_action_values = num_action_values
+    self._codec = codec
     self._collector = collector
     self._limit = num_transitions
     self._stored_calls = np.full(num_envs, -1)
-    self._slots = [_Slot(client, frame_stack) for _ in range(num_envs)]
-    self._padding = np.zeros(rows.ACTION + num_action_values)
-    self._padding[rows.STEP_TYPE] = rows.PADDING
+    self._slots = [_Slot(client, codec) for _ in range(num_envs)]
     self.statistics = statistics.Statistics(num_envs)
     self.call = 0
 
@@ -66,9 +61,8 @@ class BatchWriter:
     """Stores row 0 of a new data set: the first start states."""
     if len(stored_calls):
       self._stored_calls = np.asarray(stored_calls)
-    actions = np.zeros((len(self._slots), self._num_action_values))
     with self._client.guard():
-      self._write(time_step, actions)
+      self._write(time_step)
 
   def resume(
       self,
@@ -94,8 +88,8 @@ class BatchWriter:
         self.statistics.add(i, step_type, reward)
     with self._client.guard():
       for slot, observation in zip(self._slots, time_step.observation):
-        for frame in self._history_of(observation):
-          slot.append(frame, self._padding)
+        for row in self._codec.padding(observation):
+          slot.append(row)
 
   def __call__(self, transition):
     """Stores the rows of the time step that a step of the driver led to."""
@@ -120,9 +114,8 @@ class BatchWriter:
     for slot in self._slots:
       slot.writer.close()
 
-  def _write(self, time_step, actions):
-    steps = rows.pack(self._collector, self.call, time_step, actions)
-    frames = rows.newest(time_step.observation, self._frame_stack)
+  def _write(self, time_step, actions=None):
+    new_rows = self._codec.pack(self._collector, self.call, time_step, actions)
     step_types = time_step.step_type.tolist()
     rewards = time_step.reward.tolist()
     for i, slot in enumerate(self._slots):
@@ -130,20 +123,16 @@ class BatchWriter:
         return
       is_first = step_types[i] == rows.FIRST
       self.statistics.add(i, step_types[i], rewards[i])
-      if is_first and self._frame_stack:
-        for frame in self._history_of(time_step.observation[i])[:-1]:
-          slot.append(frame, self._padding)
+      if is_first and self._codec.frame_stack:
+        # All but the newest frame of a start state: zeros.
+        for row in self._codec.padding(time_step.observation[i])[:-1]:
+          slot.append(row)
       if self.call <= self._stored_calls[i]:
-        slot.append(frames[i], self._padding)
+        slot.append(self._codec.padding(time_step.observation[i])[-1])
         continue
-      slot.append(frames[i], steps[i])
-      slot.create_item(tables.INITIAL_STATES if is_first else tables.TRANSITIONS)
-
-  def _history_of(self, observation):
-    """Returns the rows that make up an observation, oldest first."""
-    if not self._frame_stack:
-      return [observation]
-    return np.moveaxis(observation, -1, 0)  # [stack, H, W]
+      slot.append(new_rows[i])
+      table = tables.INITIAL_STATES if is_first else tables.TRANSITIONS
+      slot.create_item(table)
 
   def _close_segments(self):
     for slot in self._slots:
@@ -158,52 +147,37 @@ class BatchWriter:
 class _Slot:
   """The Reverb writer of one environment."""
 
-  def __init__(self, client: client_lib.ReplayClient, frame_stack: int):
+  def __init__(self, client: client_lib.ReplayClient, codec: rows.Codec):
     # An episode's first row comes with up to `frame_stack` rows of padding.
-    keep = SEGMENT_LENGTH + 2 * frame_stack + 2
+    keep = SEGMENT_LENGTH + 2 * codec.frame_stack + 2
     self.writer = client.reverb.trajectory_writer(num_keep_alive_refs=keep)
-    for column in ('observation', 'step'):
-      self.writer.configure(
-          (column,),
-          num_keep_alive_refs=keep,
-          max_chunk_length=_FRAME_CHUNK_LENGTH
-          if frame_stack and column == 'observation'
-          else _CHUNK_LENGTH,
-      )
-    self._stack = max(frame_stack, 1)
-    self._columns = None
+    self.writer.configure(
+        (),
+        num_keep_alive_refs=keep,
+        max_chunk_length=min(
+            _MAX_CHUNK_LENGTH, max(1, _CHUNK_BYTES // codec.row_bytes)
+        ),
+    )
+    self._stack = max(codec.frame_stack, 1)
+    self._history = None
     self.num_open = 0
 
-  def append(self, observation, step):
-    self.writer.append({'observation': observation, 'step': step})
-    if self._columns is None:
-      # The columns stay the same objects; to ask for them each time is slow.
-      history = self.writer.history
-      self._columns = history['observation'], history['step']
+  def append(self, row: np.ndarray):
+    self.writer.append(row)
+    if self._history is None:
+      # It stays the same object; to ask for it each time is slow.
+      self._history = self.writer.history
     self.num_open += 1
 
   def create_item(self, table: str):
     """Creates the item of the row that was just appended."""
-    observations, steps = self._columns
     # A transition also holds the observation it came from.
     length = self._stack + (table == tables.TRANSITIONS)
-    self.writer.create_item(
-        table,
-        priority=1.0,
-        trajectory={'observation': observations[-length:], 'step': steps[-1]},
-    )
+    self.writer.create_item(table, 1.0, self._history[-length:])
 
   def close_segment(self):
     """Puts the rows since the last segment into one."""
-    if not self.num_open:
-      return
-    observations, steps = self._columns
-    self.writer.create_item(
-        tables.SEGMENTS,
-        priority=1.0,
-        trajectory={
-            'observation': observations[-self.num_open :],
-            'step': steps[-self.num_open :],
-        },
-    )
-    self.num_open = 0
+    if self.num_open:
+      rows_of_segment = self._history[-self.num_open :]
+      self.writer.create_item(tables.SEGMENTS, 1.0, rows_of_segment)
+      self.num_open = 0

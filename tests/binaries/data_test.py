@@ -64,10 +64,12 @@ def _data(path):
   """Returns all that is stored, in a form that can be compared."""
   script = (
       'import sys, hashlib, tensorflow as tf\n'
+      'from srdice_tf import collection\n'
       'from srdice_tf import environments\n'
       'from srdice_tf.replay import storage\n'
       "env = environments.load('Pendulum-v1')\n"
-      'data = storage.load_dataset(sys.argv[1], env)\n'
+      'codec = collection.codec_of(env)\n'
+      'data = storage.load_dataset(sys.argv[1], codec)\n'
       'batch = data.batch(tf.range(data.num_transitions))\n'
       "parts = b''.join(part.numpy().tobytes() for part in batch)\n"
       'print(data.num_transitions, hashlib.sha256(parts).hexdigest())\n'
@@ -97,7 +99,9 @@ def test_collects_and_says_what_it_did(tmp_path):
 def test_killed_collection_goes_on_to_the_same_data(tmp_path):
   flags = _collect_flags(num_transitions=60_000, num_envs=10)
   whole, parts = tmp_path / 'whole', tmp_path / 'parts'
-  process = _start('collect_dataset', **flags, dataset_dir=parts, save_seconds=1)
+  process = _start(
+      'collect_dataset', **flags, dataset_dir=parts, save_seconds=1
+  )
   deadline = time.time() + 120
   while not (parts / 'dataset.json').exists():
     assert process.poll() is None and time.time() < deadline

@@ -35,7 +35,9 @@ def copy(finished, tmp_path):
 def _load(path):
   env = environments.load(fixtures.COUNTER)
   return storage.load_dataset(
-      str(path), env, environments.description(fixtures.COUNTER)
+      str(path),
+      collection.codec_of(env),
+      environments.description(fixtures.COUNTER),
   )
 
 
@@ -107,7 +109,9 @@ def test_other_environment(finished):
   env = environments.load('Pendulum-v1')
   with pytest.raises(errors.UserError, match='id TestCounter-v0.*Pendulum-v1'):
     storage.load_dataset(
-        str(finished), env, environments.description('Pendulum-v1')
+        str(finished),
+        collection.codec_of(env),
+        environments.description('Pendulum-v1'),
     )
 
 

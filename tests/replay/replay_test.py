@@ -84,9 +84,7 @@ def test_data_are_what_the_environments_delivered(fields, server):
   config = fixtures.config(**fields)
   _collect(config, server)
   env = environments.load(config.env_id)
-  dataset = reader.read_dataset(
-      server.client, env.action_spec(), env.frame_stack
-  )
+  dataset = reader.read_dataset(server.client, collection.codec_of(env))
   expected, starts = _transitions_by_hand(config)
   # The data set has one environment behind the other.
   expected.sort(key=lambda transition: transition[0])
@@ -113,7 +111,7 @@ def test_episodes_and_steps_are_numbered(server):
   config = fixtures.config(200)
   _collect(config, server)
   env = environments.load(config.env_id)
-  dataset = reader.read_dataset(server.client, env.action_spec())
+  dataset = reader.read_dataset(server.client, collection.codec_of(env))
   states = dataset.states(tf.range(200)).numpy()
   # The counter observes its own step, and a number drawn for the episode.
   np.testing.assert_array_equal(dataset.steps, states[:, 1])
@@ -127,7 +125,9 @@ def test_tables_hold_one_item_a_transition_and_one_a_reset(server):
   _collect(config, server)
   sizes = server.client.sizes()
   assert sizes[tables.TRANSITIONS] == 200
-  streams = reader.read_streams(server.client)
+  streams = reader.read_streams(
+        server.client, collection.codec_of(environments.load(fixtures.COUNTER))
+    )
   num_first = sum(
       int((stream.steps[:, rows.STEP_TYPE] == rows.FIRST).sum())
       for stream in streams
@@ -140,9 +140,8 @@ def test_stream_has_the_distribution_of_the_tensors(server):
   config = fixtures.config(40)
   _collect(config, server)
   env = environments.load(config.env_id)
-  specs = env.observation_spec(), env.action_spec()
-  tensors = reader.read_dataset(server.client, env.action_spec())
-  stream = reader.stream_dataset(server.client, *specs)
+  tensors = reader.read_dataset(server.client, collection.codec_of(env))
+  stream = reader.stream_dataset(server.client, collection.codec_of(env))
   keys = {
       state.tobytes(): i
       for i, state in enumerate(tensors.states(tf.range(40)).numpy())
@@ -176,9 +175,8 @@ def test_stream_of_start_states(server):
   config = fixtures.config(60)
   _collect(config, server)
   env = environments.load(config.env_id)
-  specs = env.observation_spec(), env.action_spec()
-  tensors = reader.read_dataset(server.client, env.action_spec())
-  stream = reader.stream_dataset(server.client, *specs)
+  tensors = reader.read_dataset(server.client, collection.codec_of(env))
+  stream = reader.stream_dataset(server.client, collection.codec_of(env))
   count = tensors.num_initial_states
   known = {s.tobytes() for s in tensors.initial_states(tf.range(count)).numpy()}
   rng = tf.random.Generator.from_seed(0)
@@ -190,10 +188,9 @@ def test_stream_of_start_states(server):
 def test_sample_runs_in_a_compiled_loop(server):
   _collect(fixtures.config(50), server)
   env = environments.load(fixtures.COUNTER)
-  specs = env.observation_spec(), env.action_spec()
   for dataset in (
-      reader.read_dataset(server.client, env.action_spec()),
-      reader.stream_dataset(server.client, *specs),
+      reader.read_dataset(server.client, collection.codec_of(env)),
+      reader.stream_dataset(server.client, collection.codec_of(env)),
   ):
     rng = tf.random.Generator.from_seed(0)
 
@@ -206,7 +203,7 @@ def test_sample_runs_in_a_compiled_loop(server):
 
     env_mean = float(
         tf.reduce_mean(
-            reader.read_dataset(server.client, env.action_spec()).rewards
+            reader.read_dataset(server.client, collection.codec_of(env)).rewards
         )
     )
     assert float(mean_reward()) == pytest.approx(env_mean, rel=0.1)
@@ -215,7 +212,7 @@ def test_sample_runs_in_a_compiled_loop(server):
 def test_same_generator_state_same_batches(server):
   _collect(fixtures.config(50), server)
   env = environments.load(fixtures.COUNTER)
-  dataset = reader.read_dataset(server.client, env.action_spec())
+  dataset = reader.read_dataset(server.client, collection.codec_of(env))
   first, second = (
       dataset.sample(32, tf.random.Generator.from_seed(3)).index
       for _ in range(2)
@@ -233,12 +230,8 @@ def test_stacks_of_a_pixel_stream_equal_those_of_the_tensors(server):
   )
   _collect(config, server)
   env = environments.load(config.env_id)
-  tensors = reader.read_dataset(
-      server.client, env.action_spec(), env.frame_stack
-  )
-  stream = reader.stream_dataset(
-      server.client, env.observation_spec(), env.action_spec(), env.frame_stack
-  )
+  tensors = reader.read_dataset(server.client, collection.codec_of(env))
+  stream = reader.stream_dataset(server.client, collection.codec_of(env))
   known = tensors.batch(tf.range(20))
   known = {
       state.tobytes() + next_state.tobytes()
@@ -255,16 +248,15 @@ def test_stacks_of_a_pixel_stream_equal_those_of_the_tensors(server):
 
 def test_missing_and_doubled_rows_are_found(server):
   _collect(fixtures.config(30), server)
-  key, (observations, steps) = next(server.client.sample_all(tables.SEGMENTS))
-  with server.client.reverb.trajectory_writer(len(steps)) as writer:
-    for observation, step in zip(observations, steps):
-      writer.append({'observation': observation, 'step': step})
-    history = writer.history
-    writer.create_item(
-        tables.SEGMENTS, 1.0, {name: history[name][:] for name in history}
-    )
+  key, segment = next(server.client.sample_all(tables.SEGMENTS))
+  with server.client.reverb.trajectory_writer(len(segment)) as writer:
+    for row in segment:
+      writer.append(row)
+    writer.create_item(tables.SEGMENTS, 1.0, writer.history[:])
   with pytest.raises(errors.UserError, match='stored twice'):
-    reader.read_streams(server.client)
+    reader.read_streams(
+        server.client, collection.codec_of(environments.load(fixtures.COUNTER))
+    )
   keys = [key for key, _ in server.client.sample_all(tables.SEGMENTS)]
   assert key in keys
 
@@ -272,9 +264,9 @@ def test_missing_and_doubled_rows_are_found(server):
 def test_unfinished_collection_cannot_be_read(server):
   env = environments.load(fixtures.COUNTER)
   with pytest.raises(errors.UserError, match='0 transitions'):
-    reader.read_dataset(server.client, env.action_spec())
+    reader.read_dataset(server.client, collection.codec_of(env))
   _collect(fixtures.config(30), server)
   keys = [key for key, _ in server.client.sample_all(tables.SEGMENTS)]
   server.client.delete(tables.SEGMENTS, keys[:1])
   with pytest.raises(errors.UserError, match='in finished segments'):
-    reader.read_dataset(server.client, env.action_spec())
+    reader.read_dataset(server.client, collection.codec_of(env))

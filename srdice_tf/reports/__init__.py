@@ -1,0 +1,1 @@
+"""What a run says at its end: texts, tables, figures."""

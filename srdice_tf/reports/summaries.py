@@ -1,0 +1,50 @@
+"""The last words of the binaries that collect data and measure values."""
+
+
+def of_collection(description: dict, place: str, seconds: float) -> str:
+  """Returns the summary of a collected data set.
+
+  Args:
+    description: of the data set, as in its dataset.json.
+    place: where it is.
+    seconds: that this run took.
+  """
+  counts = description['counts']
+  env_id, policy = description['environment']['id'], description['policy']
+  returns = 'no episode ended'
+  if counts['ended_episodes']:
+    returns = f'{counts["mean_return"]:.2f} +- {counts["std_return"]:.2f} (std)'
+  return f"""
+environment   {env_id}, {description['setting']}, seed {description['seed']}
+transitions   {counts['transitions']:,} in {place}
+episodes      {counts['episodes']:,} begun, {counts['ended_episodes']:,} ended
+mean reward   {counts['mean_reward']:.4f} a step
+returns       {returns}
+time          {seconds:.1f} s
+next          python binaries/evaluate_policy.py --env={env_id}\
+ --policy={policy}"""
+
+
+def of_value(
+    value, env_id: str, policy: str, noise: str, seconds: float
+) -> str:
+  """Returns the summary of a policy's true value.
+
+  Args:
+    value: evaluation.truth.PolicyValue.
+    env_id: the environment.
+    policy: name of the base policy.
+    noise: what surrounds it.
+    seconds: that the roll-outs took.
+  """
+  return f"""
+environment   {env_id}, policy {policy}, noise {noise}
+value         {value.value:.5f} +- {value.standard_error:.5f} (standard error),\
+ (1-gamma)-normalised, gamma {value.gamma}
+return        {value.mean_return:.2f} +- {value.std_return:.2f} (std),\
+ undiscounted
+roll-outs     {value.num_episodes} of at most {value.horizon} steps, mean\
+ length {value.mean_length:.1f} within the time limit
+time          {seconds:.1f} s
+next          python binaries/collect_dataset.py --env={env_id}\
+ --policy={policy} --dataset_dir=data/{env_id.replace('/', '_')}"""

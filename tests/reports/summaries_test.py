@@ -1,0 +1,46 @@
+"""Tests for the texts at the end of a run."""
+
+from srdice_tf.evaluation import truth
+from srdice_tf.reports import summaries
+
+_DESCRIPTION = {
+    'environment': {'id': 'Hopper-v4'},
+    'policy': 'pretrained',
+    'setting': 'hard',
+    'seed': 3,
+    'counts': {
+        'transitions': 50_000,
+        'episodes': 70,
+        'ended_episodes': 0,
+        'mean_reward': 1.25,
+        'mean_return': None,
+        'std_return': None,
+    },
+}
+
+
+def test_collection_without_an_ended_episode():
+  text = summaries.of_collection(_DESCRIPTION, 'data/x', 12.34)
+  assert 'Hopper-v4, hard, seed 3' in text
+  assert '50,000 in data/x' in text
+  assert 'no episode ended' in text
+  assert '12.3 s' in text
+
+
+def test_collection_with_returns():
+  counts = {
+      **_DESCRIPTION['counts'],
+      'ended_episodes': 4,
+      'mean_return': 7.0,
+      'std_return': 0.5,
+  }
+  text = summaries.of_collection({**_DESCRIPTION, 'counts': counts}, 'x', 1.0)
+  assert '7.00 +- 0.50 (std)' in text
+
+
+def test_value_says_its_unit():
+  value = truth.PolicyValue(0.5, 0.01, 90.0, 3.0, 99.0, 100, 0.99, 1000)
+  text = summaries.of_value(value, 'ALE/Pong-v5', 'random', 'target', 2.0)
+  assert '0.50000 +- 0.01000 (standard error), (1-gamma)-normalised' in text
+  assert 'gamma 0.99' in text
+  assert '--dataset_dir=data/ALE_Pong-v5' in text
