@@ -1,0 +1,46 @@
+"""The error of an estimate in the unit of the paper's figures."""
+
+import numpy as np
+
+# Differences below it are rounding. Without a floor an estimate that happens
+# to equal the truth would have an error of -inf, and so would each mean over
+# seeds or windows that it is part of.
+MIN_DIFFERENCE = 1e-12
+
+
+def log_error(estimate, truth):
+  """Returns log(0.5 (X - R)^2), the natural logarithm, in float64.
+
+  Args:
+    estimate: X, one number or an array.
+    truth: R, one number or an array that fits the estimate's shape.
+
+  Returns:
+    An error for each estimate: at least log(0.5e-24) = -55.95, inf for an
+    infinite estimate, NaN for NaN.
+  """
+  difference = np.abs(np.float64(estimate) - np.float64(truth))
+  # The sum of logarithms is finite where the square would overflow.
+  return np.log(0.5) + 2.0 * np.log(np.maximum(difference, MIN_DIFFERENCE))
+
+
+def smooth(values, window: int = 10) -> np.ndarray:
+  """Returns the mean of each value and the `window - 1` before it.
+
+  The first values have fewer before them and are means of what there is. NaN
+  anywhere in a window makes its mean NaN; later windows are free of it.
+
+  Args:
+    values: [..., T], smoothed along the last axis.
+    window: number of values in a mean.
+  """
+  if window < 1:
+    raise ValueError(f'window={window}: expected at least 1.')
+  values = np.asarray(values, np.float64)
+  smoothed = np.empty_like(values)
+  # Not by a cumulative sum, which would carry NaN to the end.
+  with np.errstate(invalid='ignore'):  # The mean of inf and -inf is NaN.
+    for t in range(values.shape[-1]):
+      first = max(0, t + 1 - window)
+      smoothed[..., t] = values[..., first : t + 1].mean(axis=-1)
+  return smoothed
