@@ -1,0 +1,156 @@
+"""The metrics of a run: metrics.csv, and the same for TensorBoard."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import csv
+import io
+import os
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from srdice_tf import errors
+
+FILE_NAME = 'metrics.csv'
+# Beside metrics.csv, so that `tensorboard --logdir` finds a run as a whole.
+EVENTS_DIRECTORY = 'events'
+
+
+class Metric(NamedTuple):
+  """A row of metrics.csv: one number, so that a new name changes no column."""
+
+  method: str
+  phase: str
+  step: int
+  name: str
+  value: float
+
+
+class MetricsWriter:
+  """Appends to the metrics of a run directory, new or resumed.
+
+  A caller that saves a checkpoint writes the metrics up to it before, and calls
+  `truncate` when it resumes from it: the CSV then ends up as that of a run that
+  was never interrupted. Events cannot be taken back: TensorBoard shows what is
+  computed again twice, at the same place.
+  """
+
+  def __init__(self, run_dir: str):
+    os.makedirs(run_dir, exist_ok=True)
+    self._path = os.path.join(run_dir, FILE_NAME)
+    if os.path.exists(self._path):
+      read_metrics(self._path)  # Refuses what it would not read later.
+    self._events = tf.summary.create_file_writer(
+        os.path.join(run_dir, EVENTS_DIRECTORY)
+    )
+    self._open()
+
+  def __enter__(self) -> 'MetricsWriter':
+    return self
+
+  def __exit__(self, error_type, error, traceback) -> None:
+    self.close()
+
+  def write(
+      self, method: str, phase: str, step: int, values: Mapping[str, float]
+  ) -> None:
+    """Appends numbers by name; on return they outlive a kill of the process."""
+    rows = [
+        Metric(method, phase, int(step), name, float(value))
+        for name, value in values.items()
+    ]
+    self._file.write(_lines(rows))
+    self._file.flush()
+    with self._events.as_default(step=int(step)):
+      for row in rows:
+        tf.summary.scalar(f'{method}/{phase}/{row.name}', row.value)
+    self._events.flush()
+
+  def histogram(self, method: str, name: str, values, step: int) -> None:
+    """Shows the distribution of the finite ones of the values in TensorBoard.
+
+    Args:
+      method: that the values belong to.
+      name: of the values.
+      values: [n], an array or a tensor.
+      step: of the method, in its last phase.
+    """
+    values = np.asarray(values, np.float64)  # [n]
+    with self._events.as_default(step=int(step)):
+      tf.summary.histogram(f'{method}/{name}', values[np.isfinite(values)])
+    self._events.flush()
+
+  def truncate(self, keep: Callable[[str, str, int], bool]) -> None:
+    """Drops the rows of metrics.csv that are going to be made again.
+
+    Args:
+      keep: of method, phase and step; whether the checkpoint covers them.
+    """
+    rows = read_metrics(self._path)
+    kept = [row for row in rows if keep(row.method, row.phase, row.step)]
+    with open(f'{self._path}.tmp', 'wb') as file:
+      file.write(_lines([Metric._fields, *kept]))
+    self._file.close()
+    os.replace(f'{self._path}.tmp', self._path)
+    self._open()
+
+  def close(self) -> None:
+    self._file.close()
+    self._events.close()
+
+  def _open(self) -> None:
+    """Opens the file to append whole lines after its last whole line."""
+    self._file = open(self._path, 'ab+')
+    self._file.seek(0)
+    size = len(_whole_lines(self._file.read()))
+    self._file.truncate(size)
+    if not size:
+      self._file.write(_lines([Metric._fields]))
+      self._file.flush()
+
+
+def read_metrics(path: str) -> list[Metric]:
+  """Returns the rows of a metrics.csv, which may be in the course of writing.
+
+  Args:
+    path: of the file.
+
+  Raises:
+    errors.UserError: if it is no such file.
+  """
+  try:
+    with open(path, 'rb') as file:
+      text = _whole_lines(file.read()).decode()
+  except (OSError, UnicodeDecodeError) as error:
+    raise errors.UserError(f'{path}: cannot be read: {error}.') from error
+  lines = list(csv.reader(io.StringIO(text)))
+  header = ','.join(Metric._fields)
+  if lines and lines[0] != list(Metric._fields):
+    found = ','.join(lines[0])
+    raise errors.UserError(f'{path}: found {found}, expected {header}.')
+  return [_metric(path, cells, header) for cells in lines[1:]]
+
+
+def _metric(path: str, cells: list[str], header: str) -> Metric:
+  try:
+    method, phase, step, name, value = cells
+    return Metric(method, phase, int(step), name, float(value))
+  except ValueError as error:
+    found = ','.join(cells)
+    raise errors.UserError(
+        f'{path}: found the line {found!r}, expected {header}.'
+    ) from error
+
+
+def _lines(rows: Iterable[tuple]) -> bytes:
+  """Returns lines of CSV, in which floats are written to the last bit."""
+  text = io.StringIO()
+  csv.writer(text, lineterminator='\n').writerows(rows)
+  return text.getvalue().encode()
+
+
+def _whole_lines(content: bytes) -> bytes:
+  """Returns the content without a last line that a kill may have torn."""
+  return content[: content.rfind(b'\n') + 1]
