@@ -1,0 +1,135 @@
+"""Learning curves in the manner of the paper's figures."""
+
+from collections.abc import Mapping
+import os
+from typing import NamedTuple
+
+from matplotlib import figure
+from matplotlib import ticker
+import numpy as np
+
+from srdice_tf.evaluation import log_error
+
+
+class _Style(NamedTuple):
+  label: str
+  color: str
+  marker: str
+
+
+_STYLES = {
+    'srdice': _Style('SR-DICE', 'tab:blue', 'o'),
+    'dualdice': _Style('DualDICE', 'tab:orange', 's'),
+    'gradientdice': _Style('GradientDICE', 'tab:green', 'P'),
+    'deepsr': _Style('Deep SR', 'tab:red', '^'),
+    'deeptd': _Style('Deep TD', 'tab:purple', 'X'),
+}
+_OTHER_COLORS = ('tab:brown', 'tab:pink', 'tab:olive', 'tab:cyan', 'tab:gray')
+_OTHER_MARKERS = ('D', 'v', '*', '<', '>', 'p')
+_NUM_MARKERS = 10  # On a curve: every 25k of 250k updates, as in the paper.
+
+
+def plot_curves(
+    path: str,
+    curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    behaviour_log_error: float | None,
+    title: str,
+    smoothing: int = 10,
+) -> None:
+  """Draws the log error over updates of several methods into a file.
+
+  The line of a method with several seeds is their mean, the shade around it
+  one standard deviation. What is not finite is a gap, and so is the mean over
+  seeds of which one is not finite; a curve that ends in a gap says so.
+
+  Args:
+    path: of the picture, which appears whole or not at all; its extension is
+      its format.
+    curves: of each method the updates, [evaluations], and the log errors,
+      [evaluations] or [seeds, evaluations], not smoothed. Methods of the
+      paper have the paper's colours and markers.
+    behaviour_log_error: error of the behaviour policy's value, if known.
+    title: above the axes.
+    smoothing: the number of evaluations that a point is the mean of.
+  """
+  picture = figure.Figure(figsize=(7.5, 4.0), dpi=150, layout='constrained')
+  axes = picture.subplots()
+  styles = _styles(list(curves))
+  for index, (method, (steps, errors)) in enumerate(curves.items()):
+    errors = log_error.smooth(np.atleast_2d(errors), smoothing)  # [S, T]
+    offset = index / len(curves)
+    _plot_curve(axes, styles[method], np.asarray(steps), errors, offset)
+  if behaviour_log_error is not None and np.isfinite(behaviour_log_error):
+    label = r'behaviour $R(\pi_b)$'
+    axes.axhline(behaviour_log_error, color='black', ls='--', label=label)
+  axes.set_title(title)
+  axes.set_xlabel('updates (thousands)')
+  axes.set_ylabel('log error (log MSE)')
+  axes.xaxis.set_major_formatter(
+      ticker.FuncFormatter(lambda step, _: f'{step / 1000:g}')
+  )
+  axes.margins(x=0.02)
+  axes.grid(color='0.9')
+  axes.set_axisbelow(True)
+  axes.spines[['top', 'right']].set_visible(False)
+  if axes.get_legend_handles_labels()[0]:
+    picture.legend(loc='outside right upper', frameon=False)
+  _save(picture, path)
+
+
+def _plot_curve(
+    axes, style: _Style, steps: np.ndarray, errors: np.ndarray, offset: float
+) -> None:
+  """Draws one method.
+
+  Args:
+    axes: to draw on.
+    style: of the method.
+    steps: [T].
+    errors: [S, T], smoothed.
+    offset: of the first marker, as a share of the distance between markers, so
+      that those of curves that lie on each other do not hide each other.
+  """
+  errors = np.where(np.isfinite(errors), errors, np.nan)
+  mean = errors.mean(axis=0)  # [T]
+  every = max(1, len(steps) // _NUM_MARKERS)
+  ends_in_gap = len(mean) and np.isnan(mean[-1])
+  axes.plot(
+      steps,
+      mean,
+      color=style.color,
+      marker=style.marker,
+      markersize=7,
+      markeredgecolor='white',
+      markeredgewidth=0.7,
+      markevery=(int(offset * every), every),
+      label=f'{style.label} (diverged)' if ends_in_gap else style.label,
+  )
+  if len(errors) > 1:
+    std = errors.std(axis=0)  # [T]
+    axes.fill_between(
+        steps, mean - std, mean + std, color=style.color, alpha=0.2, linewidth=0
+    )
+
+
+def _styles(methods: list[str]) -> dict[str, _Style]:
+  """Returns a style for each method, told by its letters and digits."""
+  styles = {}
+  for method in methods:
+    name = ''.join(filter(str.isalnum, method)).lower()
+    number = len(set(styles.values()) - set(_STYLES.values()))
+    other = _Style(
+        method,
+        _OTHER_COLORS[number % len(_OTHER_COLORS)],
+        _OTHER_MARKERS[number % len(_OTHER_MARKERS)],
+    )
+    styles[method] = _STYLES.get(name, other)
+  return styles
+
+
+def _save(picture: figure.Figure, path: str) -> None:
+  """Writes the picture; without pyplot no screen is needed, or looked for."""
+  extension = os.path.splitext(path)[1]
+  temporary = f'{path}.tmp{extension}'
+  picture.savefig(temporary)
+  os.replace(temporary, path)

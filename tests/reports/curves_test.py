@@ -1,0 +1,140 @@
+"""Tests for the figures: what is drawn, by number."""
+
+import os
+
+from matplotlib import image
+import numpy as np
+import pytest
+
+from srdice_tf.reports import curves
+
+pytestmark = pytest.mark.filterwarnings('error')
+_NAN = float('nan')
+_PAPER = ('srdice', 'dual_dice', 'gradient_dice', 'deep_sr', 'deep_td')
+
+
+@pytest.fixture(name='draw')
+def _draw(monkeypatch):
+  """Returns a function that plots curves and returns the axes."""
+  pictures = []
+  save = lambda picture, path: pictures.append(picture)
+  monkeypatch.setattr(curves, '_save', save)
+
+  def draw(of_methods, behaviour=None, smoothing=1):
+    curves.plot_curves('x.png', of_methods, behaviour, 'Title', smoothing)
+    picture = pictures.pop()
+    picture.draw_without_rendering()
+    return picture.axes[0]
+
+  return draw
+
+
+def _line(axes, label):
+  (line,) = [line for line in axes.lines if line.get_label() == label]
+  return line
+
+
+def test_mean_and_deviation_over_seeds(draw):
+  steps = np.array([1000, 2000])
+  axes = draw({'srdice': (steps, np.array([[1.0, -2.0], [3.0, -8.0]]))})
+  np.testing.assert_array_equal(_line(axes, 'SR-DICE').get_xdata(), steps)
+  np.testing.assert_array_equal(_line(axes, 'SR-DICE').get_ydata(), [2.0, -5.0])
+  (shade,) = axes.collections
+  corners = {tuple(corner) for corner in shade.get_paths()[0].vertices}
+  assert corners == {(1000, 1), (1000, 3), (2000, -8), (2000, -2)}
+
+
+def test_one_seed_has_no_shade(draw):
+  steps = np.array([1000, 2000])
+  axes = draw({
+      'srdice': (steps, np.array([1.0, 2.0])),
+      'deep_td': (steps, np.array([[1.0, 2.0]])),
+  })
+  assert len(axes.lines) == 2 and not axes.collections
+
+
+def test_curves_are_smoothed(draw):
+  errors = np.array([4.0, 2.0, 6.0])
+  axes = draw({'srdice': (np.arange(3), errors)}, smoothing=2)
+  line = _line(axes, 'SR-DICE')
+  np.testing.assert_array_equal(line.get_ydata(), [4.0, 3.0, 4.0])
+
+
+def test_the_paper_s_colours_and_markers(draw):
+  flat = (np.arange(3), np.zeros(3))
+  axes = draw({method: flat for method in _PAPER})
+  found = [(x.get_label(), x.get_color(), x.get_marker()) for x in axes.lines]
+  assert found == [
+      ('SR-DICE', 'tab:blue', 'o'),
+      ('DualDICE', 'tab:orange', 's'),
+      ('GradientDICE', 'tab:green', 'P'),
+      ('Deep SR', 'tab:red', '^'),
+      ('Deep TD', 'tab:purple', 'X'),
+  ]
+
+
+def test_other_methods_look_different(draw):
+  flat = (np.arange(3), np.zeros(3))
+  axes = draw({name: flat for name in ('SR-DICE', 'one', 'Deep SR', 'two')})
+  assert [line.get_label() for line in axes.lines][1::2] == ['one', 'two']
+  assert len({line.get_color() for line in axes.lines}) == 4
+  assert len({line.get_marker() for line in axes.lines}) == 4
+
+
+def test_markers_are_few_and_beside_each_other(draw):
+  long = (np.arange(250), np.zeros(250))
+  axes = draw({method: long for method in _PAPER})
+  places = [line.get_markevery() for line in axes.lines]
+  assert places == [(0, 25), (5, 25), (10, 25), (15, 25), (20, 25)]
+  axes = draw({'srdice': (np.arange(4), np.zeros(4))})
+  assert axes.lines[0].get_markevery() == (0, 1)
+
+
+def test_what_is_not_finite_is_a_gap(draw):
+  errors = np.array([[1.0, _NAN, np.inf, 1.0], [1.0, 1.0, 1.0, 3.0]])
+  axes = draw({'srdice': (np.arange(4), errors)})
+  drawn = _line(axes, 'SR-DICE').get_ydata()
+  np.testing.assert_array_equal(drawn, [1.0, _NAN, _NAN, 2.0])
+
+
+def test_a_diverged_method_is_named_so(draw):
+  axes = draw({
+      'dual_dice': (np.arange(3), np.array([1.0, _NAN, _NAN])),
+      'deep_td': (np.arange(3), np.full([2, 3], np.inf)),
+      'srdice': (np.arange(3), np.array([_NAN, 1.0, 1.0])),
+  })
+  labels = [line.get_label() for line in axes.lines]
+  assert labels == ['DualDICE (diverged)', 'Deep TD (diverged)', 'SR-DICE']
+
+
+def test_the_behaviour_is_a_dashed_black_line(draw):
+  flat = (np.arange(3), np.zeros(3))
+  line = draw({'srdice': flat}, behaviour=-1.5).lines[-1]
+  assert list(line.get_ydata()) == [-1.5, -1.5]
+  assert (line.get_color(), line.get_linestyle()) == ('black', '--')
+  assert r'R(\pi_b)' in line.get_label()
+  assert len(draw({'srdice': flat}, behaviour=_NAN).lines) == 1
+
+
+def test_updates_are_in_thousands(draw):
+  axes = draw({'srdice': (np.arange(0, 250_001, 1000), np.zeros(251))})
+  labels = [label.get_text() for label in axes.get_xticklabels()]
+  assert '50' in labels and '250' in labels
+  assert axes.get_xlabel() == 'updates (thousands)'
+  assert axes.get_title() == 'Title'
+
+
+@pytest.mark.parametrize(
+    'of_methods', [{}, {'srdice': (np.array([]), np.array([]))}]
+)
+def test_nothing_to_draw_yet(draw, of_methods):
+  assert len(draw(of_methods).lines) == len(of_methods)
+
+
+def test_the_picture_is_replaced_whole(tmp_path):
+  path = tmp_path / 'curve.png'
+  path.write_text('old')
+  flat = (np.arange(3), np.zeros(3))
+  curves.plot_curves(str(path), {'srdice': flat}, -1.0, 'Title')
+  assert image.imread(path).shape == (600, 1125, 4)
+  assert os.listdir(tmp_path) == ['curve.png']
