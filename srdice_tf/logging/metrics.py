@@ -63,10 +63,9 @@ class MetricsWriter:
     ]
     self._file.write(_lines(rows))
     self._file.flush()
-    with self._events.as_default(step=int(step)):
+    with self._events.as_default(step=int(step)):  # Flushes at its end.
       for row in rows:
         tf.summary.scalar(f'{method}/{phase}/{row.name}', row.value)
-    self._events.flush()
 
   def histogram(self, method: str, name: str, values, step: int) -> None:
     """Shows the distribution of the finite ones of the values in TensorBoard.
@@ -80,7 +79,6 @@ class MetricsWriter:
     values = np.asarray(values, np.float64)  # [n]
     with self._events.as_default(step=int(step)):
       tf.summary.histogram(f'{method}/{name}', values[np.isfinite(values)])
-    self._events.flush()
 
   def truncate(self, keep: Callable[[str, str, int], bool]) -> None:
     """Drops the rows of metrics.csv that are going to be made again.
