@@ -4,6 +4,9 @@ A binary calls the functions for the flags that it takes; they count as its
 own, so that `--help` lists them, and no others.
 """
 
+from collections.abc import Callable
+import dataclasses
+
 from absl import flags
 
 # The caller's module, not this one, owns the flags defined here.
@@ -123,6 +126,36 @@ def define_dataset_dir() -> flags.FlagHolder[str]:
       'Directory of the data set.',
       required=True,
   )
+
+
+def define_fields(config_class) -> Callable[[], dict]:
+  """Defines a flag for each field of a dataclass.
+
+  Returns:
+    A function that gives the fields whose flags were set.
+  """
+  kinds = {
+      int: flags.DEFINE_integer,
+      float: flags.DEFINE_float,
+      bool: flags.DEFINE_boolean,
+  }
+  texts = _attribute_texts(config_class.__doc__)
+  holders = {}
+  for field in dataclasses.fields(config_class):
+    text = f'{texts[field.name]} Paper: {field.default}.'
+    holders[field.name] = _define(field.name, kinds[field.type], None, text)
+  return lambda: {
+      name: holder.value
+      for name, holder in holders.items()
+      if holder.value is not None
+  }
+
+
+def _attribute_texts(doc: str) -> dict[str, str]:
+  """Returns the lines of a docstring's Attributes section by name."""
+  section = doc.partition('Attributes:')[2]
+  pairs = (line.strip().partition(': ') for line in section.splitlines())
+  return {name: text for name, _, text in pairs if text}
 
 
 def _define(name: str, define, default, text: str, **options):

@@ -24,7 +24,7 @@ _ALLOWED = {
     'training': _BASE | {'losses', 'networks', 'estimators'} | _SERVICES,
     # Data.
     'environments': _BASE,
-    'policies': _BASE,
+    'policies': _BASE | {'networks'},
     'replay': _BASE,
     'resuming': _DATA,
     'collection': _DATA | {'resuming'} | _SERVICES,

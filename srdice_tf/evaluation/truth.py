@@ -27,6 +27,8 @@ class PolicyValue:
     mean_return: undiscounted sum of rewards within the time limit.
     std_return: standard deviation of the return over episodes.
     mean_length: steps within the time limit.
+    occupancy: (1-gamma) E[sum_t gamma^t 1(alive)], the mean that density
+      ratios should have: 1, but for termination.
     num_episodes: number of roll-outs.
     gamma: the discount of `value`.
     horizon: steps after which a roll-out was cut.
@@ -37,6 +39,7 @@ class PolicyValue:
   mean_return: float
   std_return: float
   mean_length: float
+  occupancy: float
   num_episodes: int
   gamma: float
   horizon: int
@@ -50,6 +53,7 @@ class RollOuts:
     self._time_limit = time_limit
     self._step = 0
     self.discounted = np.zeros(num_episodes)  # [B]
+    self.terminated = np.full(num_episodes, np.inf)  # [B] steps
     self.returns = np.zeros(num_episodes)  # [B]
     self.lengths = np.zeros(num_episodes)  # [B]
 
@@ -62,6 +66,8 @@ class RollOuts:
       self.returns += rewards
       self.lengths += alive
     self._step += 1
+    ended = alive & (next_time_step.discount == 0.0)  # [B]
+    self.terminated[ended] = self._step
 
 
 def horizon_of(gamma: float) -> int:
@@ -123,6 +129,7 @@ def policy_value(
       mean_return=float(rollouts.returns.mean()),
       std_return=float(rollouts.returns.std()),
       mean_length=float(rollouts.lengths.mean()),
+      occupancy=float(np.mean(1.0 - gamma**rollouts.terminated)),
       num_episodes=num_episodes,
       gamma=gamma,
       horizon=limit,

@@ -10,6 +10,9 @@ from tf_agents.policies import tf_policy
 from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
+from srdice_tf.networks.layers import dense
+from srdice_tf.networks.layers import torch_uniform
+
 HIDDEN_UNITS = (256, 256)
 # (filters, kernel size, stride) of the convolutions over Atari's frames.
 CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
@@ -18,22 +21,6 @@ CONVOLUTION_UNITS = 512
 
 def is_discrete(action_spec) -> bool:
   return tf.as_dtype(action_spec.dtype).is_integer
-
-
-def _torch_uniform(fan_in: int, rng: np.random.Generator):
-  """PyTorch's default for kernel and bias: U(-1/sqrt(n), 1/sqrt(n))."""
-  bound = 1.0 / np.sqrt(fan_in)
-  seed = int(rng.integers(2**31))
-  return tf.keras.initializers.RandomUniform(-bound, bound, seed=seed)
-
-
-def _dense(units: int, fan_in: int, rng, activation=None):
-  return tf.keras.layers.Dense(
-      units,
-      activation,
-      kernel_initializer=_torch_uniform(fan_in, rng),
-      bias_initializer=_torch_uniform(fan_in, rng),
-  )
 
 
 def _trunk(observation_spec, rng) -> tuple[list, int]:
@@ -48,7 +35,7 @@ def _trunk(observation_spec, rng) -> tuple[list, int]:
     to_floats = lambda x: tf.cast(x, tf.float32)
   layers = [tf.keras.layers.Lambda(to_floats)]
   for units in HIDDEN_UNITS:
-    layers.append(_dense(units, fan_in, rng, 'relu'))
+    layers.append(dense(units, fan_in, rng, 'relu'))
     fan_in = units
   return layers, fan_in
 
@@ -63,13 +50,13 @@ def _convolutional_trunk(shape, rng) -> tuple[list, int]:
             kernel,
             stride,
             activation='relu',
-            kernel_initializer=_torch_uniform(channels * kernel**2, rng),
-            bias_initializer=_torch_uniform(channels * kernel**2, rng),
+            kernel_initializer=torch_uniform(channels * kernel**2, rng),
+            bias_initializer=torch_uniform(channels * kernel**2, rng),
         )
     )
     size, channels = (size - kernel) // stride + 1, filters
   layers.append(tf.keras.layers.Flatten())
-  layers.append(_dense(CONVOLUTION_UNITS, channels * size**2, rng, 'relu'))
+  layers.append(dense(CONVOLUTION_UNITS, channels * size**2, rng, 'relu'))
   return layers, CONVOLUTION_UNITS
 
 
@@ -80,7 +67,7 @@ def actor_network(observation_spec, action_spec, seed: int = 0):
   low, high = np.asarray(action_spec.minimum), np.asarray(action_spec.maximum)
   centre, half_range = (high + low) / 2.0, (high - low) / 2.0
   layers, fan_in = _trunk(observation_spec, rng)
-  layers.append(_dense(int(np.prod(action_spec.shape)), fan_in, rng, 'tanh'))
+  layers.append(dense(int(np.prod(action_spec.shape)), fan_in, rng, 'tanh'))
   layers.append(tf.keras.layers.Lambda(lambda x: x * half_range + centre))
   network = sequential.Sequential(layers, input_spec=observation_spec)
   network.create_variables()
@@ -93,7 +80,7 @@ def q_network(observation_spec, action_spec, seed: int = 0):
   observation_spec = tensor_spec.from_spec(observation_spec)
   layers, fan_in = _trunk(observation_spec, rng)
   num_actions = int(action_spec.maximum) - int(action_spec.minimum) + 1
-  layers.append(_dense(num_actions, fan_in, rng))
+  layers.append(dense(num_actions, fan_in, rng))
   network = sequential.Sequential(layers, input_spec=observation_spec)
   network.create_variables()
   return network

@@ -79,13 +79,16 @@ class GaussianNoise(DistributionPolicy):
     """
     super().__init__(policy.time_step_spec, policy.action_spec)
     self._wrapped = policy
-    self._low, self._high = _bounds(self.action_spec)
-    self._scale = sigma * (self._high - self._low) / 2.0  # [A]
+    self.bounds = _bounds(self.action_spec)
+    self.scale = sigma * (self.bounds[1] - self.bounds[0]) / 2.0  # [A]
+
+  def centre(self, time_step) -> tf.Tensor:
+    """Returns pi_d(s) [B, A]."""
+    return self._wrapped.action(time_step).action
 
   def _distribution(self, time_step, policy_state):
-    action = self._wrapped.action(time_step).action  # [B, A]
     noisy = distributions.ClippedNormal(
-        action, self._scale, self._low, self._high
+        self.centre(time_step), self.scale, *self.bounds
     )
     return policy_step.PolicyStep(tfd.Independent(noisy, 1), policy_state)
 

@@ -79,4 +79,6 @@ def test_cartpole_value_of_terminating_episodes():
   value = truth.policy_value('CartPole-v1', policy, 0.99, 50, seed=0)
   low, high = 1.0 - 0.99**8, 1.0 - 0.99**120
   assert low < value.value < high
+  # Alive is all that CartPole rewards.
+  assert value.occupancy == pytest.approx(value.value, rel=1e-5)
   assert value.mean_return == value.mean_length < 100

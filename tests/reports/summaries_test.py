@@ -39,7 +39,7 @@ def test_collection_with_returns():
 
 
 def test_value_says_its_unit():
-  value = truth.PolicyValue(0.5, 0.01, 90.0, 3.0, 99.0, 100, 0.99, 1000)
+  value = truth.PolicyValue(0.5, 0.01, 90.0, 3.0, 99.0, 1.0, 100, 0.99, 1000)
   text = summaries.of_value(value, 'ALE/Pong-v5', 'random', 'target', 2.0)
   assert '0.50000 +- 0.01000 (standard error), (1-gamma)-normalised' in text
   assert 'gamma 0.99' in text

@@ -1,0 +1,112 @@
+"""What an estimator is."""
+
+from collections.abc import Callable
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import problem as problem_lib
+
+
+class Phase(NamedTuple):
+  """A stretch of training with one kind of step.
+
+  Attributes:
+    name: unique within a run; estimators that share a phase share the object.
+    num_steps: how many steps it takes.
+    step: draws a minibatch, updates, and returns metrics; traced once.
+    prepare: computes what the phase takes as frozen; before its first step,
+      and again when a run resumes in it.
+  """
+
+  name: str
+  num_steps: int
+  step: Callable[[], dict[str, tf.Tensor]]
+  prepare: Callable[[], None] = lambda: None
+
+
+class Estimator(tf.Module):
+  """Learns R(pi) = (1-gamma) E[sum_t gamma^t r_t] from a data set.
+
+  Subclasses set `phases` and give `estimate`, a scalar tensor, at any time of
+  their last phase.
+  """
+
+  def __init__(
+      self,
+      name: str,
+      problem: problem_lib.Problem,
+      config: config_lib.Config,
+      seed: int,
+  ):
+    super().__init__(name=name)
+    self.problem = problem
+    self.config = config
+    # Each estimator has its own stream, whatever else the run holds.
+    self.rng = generator(seed, name)
+    self.init_rng = np.random.default_rng([seed, stable_hash(name)])
+    self.phases: tuple[Phase, ...] = ()
+
+  def estimate(self) -> tf.Tensor:
+    """Returns the (1-gamma)-normalised value as it is now learned."""
+    raise NotImplementedError
+
+  def details(self) -> dict[str, float]:
+    """Returns further results of the finished estimator, by name."""
+    return {}
+
+
+class RatioEstimator(Estimator):
+  """An estimator of d_pi/d_D; its value is E_D[ratio r]."""
+
+  _over_data = None
+
+  def ratio(self, inputs: tf.Tensor) -> tf.Tensor:
+    """Returns the density ratios [B] of (s, a) as vectors [B, S + A]."""
+    raise NotImplementedError
+
+  def density_ratio(self, states, actions) -> tf.Tensor:
+    """Returns the density ratios [B] of states and actions."""
+    return self.ratio(self.problem.inputs(states, actions))
+
+  def ratios(self) -> tf.Tensor:
+    """Returns the density ratios [n] of the data set."""
+    if self._over_data is None:
+      self._over_data = self.problem.over_data(self.ratio)
+    return self._over_data()
+
+  def value_of(self, rewards) -> tf.Tensor:
+    """Returns the value for any rewards [n] of the data set's transitions."""
+    return tf.reduce_mean(self.ratios() * tf.cast(rewards, tf.float32))
+
+  def estimate(self) -> tf.Tensor:
+    return self.value_of(self.problem.dataset.rewards)
+
+
+def stable_hash(name: str) -> int:
+  return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
+
+
+def generator(seed: int, name: str) -> tf.random.Generator:
+  """Returns a generator whose stream depends on seed and name."""
+  state = np.random.SeedSequence([seed, stable_hash(name)])
+  return tf.random.Generator.from_seed(int(state.generate_state(1)[0]))
+
+
+def gradient_step(optimizer, variables, loss_function) -> tf.Tensor:
+  """Takes one step down the loss; returns the loss before it."""
+  with tf.GradientTape(watch_accessed_variables=False) as tape:
+    tape.watch(variables)
+    loss = loss_function()
+  gradients = tape.gradient(loss, variables)
+  optimizer.apply_gradients(zip(gradients, variables))
+  return loss
+
+
+def polyak_update(targets, sources, tau: float):
+  """Moves each target a share tau towards its source."""
+  for target, source in zip(targets, sources):
+    target.assign_add(tau * (source - target))

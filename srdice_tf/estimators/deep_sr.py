@@ -1,0 +1,53 @@
+"""Deep SR: the value from psi and weights that fit the reward."""
+
+import tensorflow as tf
+
+from srdice_tf import losses
+from srdice_tf.estimators import base
+from srdice_tf.estimators import representation as representation_lib
+from srdice_tf.networks import layers
+
+
+class DeepSR(base.Estimator):
+  """(1-gamma) E[w.psi(s0, a0)] with w fitted to r by Adam."""
+
+  def __init__(self, representation: representation_lib.Representation, seed):
+    super().__init__(
+        'deep_sr', representation.problem, representation.config, seed
+    )
+    self._representation = representation
+    self._w = layers.dense(
+        1, self.config.num_features, self.init_rng, use_bias=False
+    )
+    self._w.build([None, self.config.num_features])
+    self._optimizer = layers.adam(
+        self.config.learning_rate, self.config.adam_epsilon
+    )
+    self._mean_start = None
+    self.phases = (
+        *representation.phases,
+        base.Phase('deep_sr', self.config.updates, self._step, self._prepare),
+    )
+
+  def _prepare(self):
+    self._representation.prepare()
+    rng = base.generator(0, 'start_pool')
+    starts = self._representation.start_successors(self.config.start_pool, rng)
+    self._mean_start = tf.reduce_mean(starts, 0, keepdims=True)  # [1, F]
+
+  def _step(self):
+    features = self._representation.features
+    index = self.rng.uniform(
+        [self.config.ratio_batch_size], 0, features.shape[0], tf.int32
+    )
+    batch = tf.gather(features, index)  # [B, F]
+    rewards = tf.gather(self.problem.dataset.rewards, index)  # [B]
+    loss = base.gradient_step(
+        self._optimizer,
+        self._w.trainable_variables,
+        lambda: losses.mean_squared_error(self._w(batch)[:, 0], rewards),
+    )
+    return {'loss': loss}
+
+  def estimate(self):
+    return (1.0 - self.problem.gamma) * self._w(self._mean_start)[0, 0]

@@ -1,0 +1,42 @@
+"""Closed forms over frozen features, in float64.
+
+With G = E[phi phi^T] + ridge, SR-DICE's w solves G w = (1-gamma) E[psi0] and
+Deep SR's solves G w = E[r phi]: the two estimates are one bilinear form of
+G^-1, which is theorem 4.
+"""
+
+import tensorflow as tf
+
+_CHUNK = 16_384
+
+
+class LeastSquares:
+  """G = E[phi phi^T] of features [n, F], with its Cholesky factor."""
+
+  def __init__(self, features: tf.Tensor, ridge: float):
+    size, num_features = features.shape
+    gram = tf.zeros([num_features, num_features], tf.float64)
+    for begin in range(0, size, _CHUNK):
+      chunk = tf.cast(features[begin : begin + _CHUNK], tf.float64)
+      gram += tf.matmul(chunk, chunk, transpose_a=True)
+    gram /= size
+    scale = tf.linalg.trace(gram) / num_features
+    # Features of ReLUs die: without the ridge the matrix is singular.
+    gram += ridge * scale * tf.eye(num_features, dtype=tf.float64)
+    self._factor = tf.linalg.cholesky(gram)  # [F, F]
+
+  def solve(self, right_side: tf.Tensor) -> tf.Tensor:
+    """Returns G^-1 b [F] in float64 of b [F]."""
+    right_side = tf.cast(right_side, tf.float64)[:, None]
+    return tf.linalg.cholesky_solve(self._factor, right_side)[:, 0]
+
+
+def mean_product(features: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+  """Returns E[weight phi] [F] in float64 of features [n, F], weights [n]."""
+  size, num_features = features.shape
+  total = tf.zeros([num_features], tf.float64)
+  for begin in range(0, size, _CHUNK):
+    chunk = tf.cast(features[begin : begin + _CHUNK], tf.float64)
+    part = tf.cast(weights[begin : begin + _CHUNK], tf.float64)
+    total += tf.linalg.matvec(chunk, part, transpose_a=True)
+  return total / size

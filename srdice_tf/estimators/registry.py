@@ -1,0 +1,51 @@
+"""Estimators by name. A new one is a file, a line here and a test."""
+
+from collections.abc import Sequence
+
+from srdice_tf import errors
+from srdice_tf.estimators import base
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import deep_sr
+from srdice_tf.estimators import deep_td
+from srdice_tf.estimators import dual_dice
+from srdice_tf.estimators import gradient_dice
+from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import representation
+from srdice_tf.estimators import srdice
+
+# Those over the successor representation share one.
+_OVER_REPRESENTATION = {'srdice': srdice.SRDICE, 'deep_sr': deep_sr.DeepSR}
+_OTHERS = {
+    'deep_td': deep_td.DeepTD,
+    'dual_dice': dual_dice.DualDICE,
+    'gradient_dice': gradient_dice.GradientDICE,
+}
+NAMES = (*_OVER_REPRESENTATION, *_OTHERS)
+
+
+def check_names(names: Sequence[str]):
+  """Raises an error that names an unknown estimator."""
+  for name in names:
+    if name not in NAMES:
+      raise errors.UserError(
+          f"--algo={name}: no such estimator; there are {', '.join(NAMES)}."
+      )
+
+
+def make_estimators(
+    names: Sequence[str],
+    problem: problem_lib.Problem,
+    config: config_lib.Config,
+    seed: int,
+) -> dict[str, base.Estimator]:
+  """Returns estimators by name; what they can share they share."""
+  check_names(names)
+  shared = None
+  estimators = {}
+  for name in names:
+    if name in _OVER_REPRESENTATION:
+      shared = shared or representation.Representation(problem, config, seed)
+      estimators[name] = _OVER_REPRESENTATION[name](shared, seed)
+    else:
+      estimators[name] = _OTHERS[name](problem, config, seed)
+  return estimators

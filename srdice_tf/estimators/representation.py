@@ -1,0 +1,122 @@
+"""Phases 1 and 2 of SR-DICE and Deep SR: phi, and its successor psi."""
+
+import numpy as np
+import tensorflow as tf
+
+from srdice_tf import losses
+from srdice_tf.estimators import base
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.networks import encoder
+from srdice_tf.networks import layers
+
+
+class Representation(tf.Module):
+  """Features phi(s, a) and psi(s, a) = E[sum_t gamma^t phi(s_t, a_t)]."""
+
+  def __init__(
+      self,
+      problem: problem_lib.Problem,
+      config: config_lib.Config,
+      seed: int,
+  ):
+    super().__init__(name='representation')
+    self.problem = problem
+    self.config = config
+    self._rng = base.generator(seed, 'representation')
+    rng = np.random.default_rng([seed, base.stable_hash('representation')])
+    size, num_features = problem.inputs.size, config.num_features
+    self._encoder = encoder.EncoderDecoder(
+        size,
+        problem.inputs.num_state_values,
+        problem.inputs.num_action_values,
+        num_features,
+        rng,
+    )
+    hidden = [num_features, num_features]
+    self._successor = layers.mlp(size, hidden, num_features, rng)
+    self._target = layers.mlp(size, hidden, num_features, rng)
+    self._target.set_weights(self._successor.get_weights())
+    self._encoder_optimizer = self._adam()
+    self._successor_optimizer = self._adam()
+    self._features = None
+    self.phases = (
+        base.Phase('encoder', config.encoder_steps, self._encoder_step),
+        base.Phase(
+            'successor',
+            config.successor_steps,
+            self._successor_step,
+            self.prepare,
+        ),
+    )
+
+  def _adam(self):
+    return layers.adam(self.config.learning_rate, self.config.adam_epsilon)
+
+  def encode(self, inputs: tf.Tensor) -> tf.Tensor:
+    """Returns phi [B, F] of (s, a) as vectors."""
+    return self._encoder.encode(inputs)
+
+  def successor(self, inputs: tf.Tensor) -> tf.Tensor:
+    """Returns psi [B, F] of (s, a) as vectors."""
+    return self._successor(inputs)
+
+  @property
+  def features(self) -> tf.Tensor:
+    """Phi over the data set, [n, F]; after `prepare`."""
+    return self._features
+
+  def prepare(self):
+    """Computes phi over the data set, once it is frozen."""
+    if self._features is None:
+      self._features = self.problem.over_data(self.encode)()
+
+  def start_successors(self, size: int, rng) -> tf.Tensor:
+    """Returns psi(s0, a0) [P, F] for about `size` pairs."""
+    pool = self.problem.start_pool(size, rng)  # [P, S + A]
+    return tf.function(self.successor, autograph=False)(pool)
+
+  def _encoder_step(self):
+    config = self.config
+    weights = (
+        config.next_state_weight,
+        config.action_weight,
+        config.reward_weight,
+    )
+    batch = self.problem.sample(config.batch_size, self._rng)
+    actions = batch.inputs[:, self.problem.inputs.num_state_values :]  # [B, A]
+
+    def loss():
+      next_states, decoded_actions, rewards = self._encoder(batch.inputs)
+      return losses.encoder_decoder_loss(
+          losses.mean_squared_error(next_states, batch.next_states),
+          losses.mean_squared_error(decoded_actions, actions),
+          losses.mean_squared_error(rewards, batch.rewards),
+          weights,
+      )
+
+    value = base.gradient_step(
+        self._encoder_optimizer, self._encoder.trainable_variables, loss
+    )
+    return {'loss': value}
+
+  def _successor_step(self):
+    batch = self.problem.sample(self.config.batch_size, self._rng)
+    target = losses.bootstrap_target(
+        tf.gather(self._features, batch.index),  # [B, F]
+        self._target(batch.next_inputs),
+        self.problem.gamma,
+        batch.not_done,
+    )
+    variables = self._successor.trainable_variables
+    loss = base.gradient_step(
+        self._successor_optimizer,
+        variables,
+        lambda: losses.mean_squared_error(
+            self._successor(batch.inputs), target
+        ),
+    )
+    base.polyak_update(
+        self._target.trainable_variables, variables, self.config.tau
+    )
+    return {'loss': loss}

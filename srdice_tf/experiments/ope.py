@@ -1,0 +1,248 @@
+"""One off-policy evaluation, from a config to a run directory."""
+
+from collections.abc import Sequence
+import dataclasses
+import json
+import os
+
+import numpy as np
+
+from srdice_tf import errors
+from srdice_tf import training
+from srdice_tf.estimators import base
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import registry
+from srdice_tf.evaluation import diagnostics
+from srdice_tf.evaluation import log_error
+from srdice_tf.evaluation import truth as truth_lib
+from srdice_tf.experiments import setup
+from srdice_tf.logging import metrics as metrics_lib
+from srdice_tf.logging import progress as progress_lib
+from srdice_tf.reports import curves
+
+_INTERVAL = 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class RunConfig:
+  """One run: a task, estimators and a seed."""
+
+  task: setup.TaskConfig
+  algos: tuple[str, ...]
+  estimators: config_lib.Config
+  seed: int
+  dataset_dir: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+  """What one method found in one run.
+
+  Attributes:
+    method: name of the estimator.
+    estimate: of the value; NaN if it diverged.
+    truth: true value of the target policy.
+    truth_error: its standard error.
+    log_error: log(0.5 (estimate - truth)^2) at the end.
+    smoothed_log_error: mean over the last ten evaluations.
+    seconds: of training, shared phases included.
+    diverged: whether the numbers ceased to be finite.
+    details: further results of the method.
+    ratios: RatioDiagnostics as a dict; None if it has no ratios.
+  """
+
+  method: str
+  estimate: float
+  truth: float
+  truth_error: float
+  log_error: float
+  smoothed_log_error: float
+  seconds: float
+  diverged: bool
+  details: dict
+  ratios: dict | None
+
+
+def run(config: RunConfig, run_dir: str) -> list[Result]:
+  """Runs, or resumes, one evaluation.
+
+  Args:
+    config: what to run.
+    run_dir: where results and checkpoints are kept.
+
+  Returns:
+    A result for each method.
+
+  Raises:
+    UserError: if the directory holds another configuration.
+  """
+  registry.check_names(config.algos)
+  claim_directory(config, run_dir)
+  task = setup.Task(config.task)
+  dataset = task.dataset(config.dataset_dir, config.seed)
+  truth = task.truth(config.dataset_dir)
+  problem = task.problem(dataset)
+  estimators = registry.make_estimators(
+      config.algos, problem, config.estimators, config.seed
+  )
+  trainer = training.Trainer(
+      estimators, os.path.join(run_dir, 'checkpoint'), _INTERVAL
+  )
+  with metrics_lib.MetricsWriter(run_dir) as writer:
+    writer.truncate(lambda _, phase, step: step <= trainer.step_of(phase))
+    _train(trainer, estimators, truth['target'].value, writer)
+    results = _results(trainer, estimators, truth, run_dir)
+    _save_ratios(estimators, trainer, run_dir, writer)
+  setup.write_json(
+      os.path.join(run_dir, 'estimate.json'),
+      {
+          'truth': {k: dataclasses.asdict(v) for k, v in truth.items()},
+          'data_mean_reward': float(np.mean(dataset.rewards)),
+          'methods': [dataclasses.asdict(result) for result in results],
+      },
+  )
+  _plot(config, truth, run_dir)
+  return results
+
+
+def claim_directory(config: RunConfig, run_dir: str):
+  """Writes config.json; an error names a field in which an older differs."""
+  os.makedirs(run_dir, exist_ok=True)
+  path = os.path.join(run_dir, 'config.json')
+  wanted = json.loads(json.dumps(dataclasses.asdict(config)))
+  if not os.path.exists(path):
+    setup.write_json(path, wanted)
+    return
+  with open(path) as file:
+    found = json.load(file)
+  for name, (old, new) in _differences(found, wanted).items():
+    raise errors.UserError(
+        f'--output_dir: {run_dir} holds a run with {name}={old}, asked for is'
+        f' {new}; choose another directory.'
+    )
+
+
+def _differences(found: dict, wanted: dict, prefix: str = '') -> dict:
+  different = {}
+  for key in {**found, **wanted}:
+    old, new = found.get(key), wanted.get(key)
+    if isinstance(old, dict) and isinstance(new, dict):
+      different |= _differences(old, new, f'{prefix}{key}.')
+    elif old != new:
+      different[prefix + key] = old, new
+  return different
+
+
+def _train(trainer, estimators, truth: float, writer):
+  phases = {p.name: p for e in estimators.values() for p in e.phases}
+  total = sum(phase.num_steps for phase in phases.values())
+  done = {name: trainer.step_of(name) for name in phases}
+  progress = progress_lib.Progress(
+      total, 'steps', 'train', initial=sum(done.values())
+  )
+  with progress as bar:
+
+    def on_report(report: training.Report):
+      done[report.phase] = report.step
+      fields = {'phase': report.phase}
+      values = dict(report.metrics)
+      if report.estimate is not None:
+        values['estimate'] = report.estimate
+        values['log_error'] = float(log_error.log_error(report.estimate, truth))
+        fields |= {
+            'estimate': f'{report.estimate:.4f}',
+            'log_error': f'{values["log_error"]:.2f}',
+        }
+      writer.write(report.method, report.phase, report.step, values)
+      bar.update(sum(done.values()), **fields)
+
+    trainer.run(on_report)
+
+
+def _results(trainer, estimators, truth, run_dir) -> list[Result]:
+  target: truth_lib.PolicyValue = truth['target']
+  errors_of = curves_of(run_dir)
+  results = []
+  for name, estimator in estimators.items():
+    diverged = trainer.has_diverged(name)
+    estimate = float('nan') if diverged else float(estimator.estimate())
+    ratios = None
+    if isinstance(estimator, base.RatioEstimator):
+      ratios = dataclasses.asdict(
+          diagnostics.ratio_diagnostics(
+              estimator.ratios().numpy(), target.occupancy
+          )
+      )
+    steps_and_errors = errors_of.get(name)
+    smoothed = (
+        log_error.smooth(steps_and_errors[1])[-1]
+        if steps_and_errors is not None
+        else float('nan')
+    )
+    results.append(
+        Result(
+            method=name,
+            estimate=estimate,
+            truth=target.value,
+            truth_error=target.standard_error,
+            log_error=float(log_error.log_error(estimate, target.value)),
+            smoothed_log_error=float(smoothed),
+            seconds=trainer.seconds_of(name),
+            diverged=diverged,
+            details={} if diverged else estimator.details(),
+            ratios=ratios,
+        )
+    )
+  return results
+
+
+def curves_of(run_dir: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+  """Returns for each method the updates and log errors of a run."""
+  found = {}
+  path = os.path.join(run_dir, metrics_lib.FILE_NAME)
+  for metric in metrics_lib.read_metrics(path):
+    if metric.name == 'log_error':
+      found.setdefault(metric.method, []).append((metric.step, metric.value))
+  return {
+      method: tuple(np.asarray(points, float).T)
+      for method, points in found.items()
+  }
+
+
+def _save_ratios(estimators, trainer, run_dir, writer):
+  """Saves the ratios [n] of each method, aligned with the data set."""
+  ratios = {}
+  for name, estimator in estimators.items():
+    if isinstance(estimator, base.RatioEstimator):
+      ratios[name] = estimator.ratios().numpy()
+      if not trainer.has_diverged(name):
+        step = trainer.step_of(estimator.phases[-1].name)
+        writer.histogram(name, 'ratios', ratios[name], step)
+  np.savez(os.path.join(run_dir, 'ratios.npz'), **ratios)
+
+
+def _plot(config: RunConfig, truth, run_dir: str):
+  behaviour = log_error.log_error(
+      truth['behaviour'].value, truth['target'].value
+  )
+  curves.plot_curves(
+      os.path.join(run_dir, 'curve.png'),
+      curves_of(run_dir),
+      float(behaviour),
+      f'{config.task.env_id}, {config.task.setting or "default"} setting',
+  )
+
+
+def plot_seeds(
+    run_dirs: Sequence[str], path: str, title: str, behaviour: float
+):
+  """Draws the curves of several seeds into one picture."""
+  by_seed = [curves_of(run_dir) for run_dir in run_dirs]
+  joined = {}
+  for method in by_seed[0]:
+    length = min(len(found[method][0]) for found in by_seed)
+    steps = by_seed[0][method][0][:length]
+    joined[method] = steps, np.stack(
+        [found[method][1][:length] for found in by_seed]
+    )
+  curves.plot_curves(path, joined, behaviour, title)

@@ -1,0 +1,162 @@
+"""Environment, policies, data set and true values of an evaluation."""
+
+import dataclasses
+import json
+import os
+
+import numpy as np
+import tensorflow as tf
+
+from srdice_tf import collection
+from srdice_tf import environments
+from srdice_tf import errors
+from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.evaluation import truth as truth_lib
+from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.policies import actions
+from srdice_tf.policies import loading
+from srdice_tf.policies import settings
+from srdice_tf.replay import dataset as dataset_lib
+from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import storage
+
+_TRUTH = 'truth.json'
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskConfig:
+  """What is evaluated, and from which data.
+
+  Attributes:
+    env_id: the environment.
+    policy: name of the base policy.
+    setting: of the behaviour policy; '' for the environment's default.
+    num_transitions: of the data set; 0 for the setting's.
+    gamma: discount.
+    truth_episodes: roll-outs for the true values.
+  """
+
+  env_id: str
+  policy: str = 'pretrained'
+  setting: str = ''
+  num_transitions: int = 0
+  gamma: float = 0.99
+  truth_episodes: int = 100
+
+
+class Task:
+  """The environment's specs and the policies of a config."""
+
+  def __init__(self, config: TaskConfig):
+    self.config = config
+    env = environments.load(config.env_id)
+    self.codec = collection.codec_of(env)
+    self._specs = env.observation_spec(), env.action_spec()
+    self.setting_name = config.setting or settings.default_setting(
+        env.action_spec()
+    )
+    self._setting = settings.setting(self.setting_name, env.action_spec())
+    base_policy = loading.load(config.policy, config.env_id, *self._specs)
+    self._checksum = loading.checksum(base_policy)
+    self.target = settings.target_policy(base_policy)
+    self.behaviour = settings.behaviour_policy(base_policy, self._setting)
+
+  def dataset(self, path: str, seed: int) -> dataset_lib.Dataset:
+    """Returns the data set in `path`, collected if it is not there."""
+    number = self.config.num_transitions or self._setting.num_transitions
+    directory = directory_lib.DatasetDirectory(path)
+    is_there = directory.exists() and (
+        directory.read()['status'] == directory_lib.COMPLETE
+    )
+    if not is_there:
+      server = server_lib.ReplayServer(directory, number)
+      collect_config = collection.CollectConfig(
+          env_id=self.config.env_id,
+          policy=self.config.policy,
+          policy_checksum=self._checksum,
+          setting=self.setting_name,
+          num_transitions=number,
+          seed=seed,
+          num_envs=collection.default_num_envs(number),
+      )
+      collection.collect(collect_config, self.behaviour, server)
+      server.stop()
+    environment = environments.description(self.config.env_id)
+    dataset = storage.load_dataset(path, self.codec, environment)
+    check_dataset(dataset, path)
+    return dataset
+
+  def truth(self, path: str) -> dict[str, truth_lib.PolicyValue]:
+    """Returns the values of 'target' and 'behaviour', cached in `path`."""
+    config = self.config
+    key = f'{config.gamma} {config.truth_episodes} {self._checksum}'
+    key += f' {self.setting_name}'
+    file_path = os.path.join(path, _TRUTH)
+    cache = {}
+    if os.path.exists(file_path):
+      with open(file_path) as file:
+        cache = json.load(file)
+    if key not in cache:
+      cache[key] = {
+          name: dataclasses.asdict(
+              truth_lib.policy_value(
+                  config.env_id, policy, config.gamma, config.truth_episodes
+              )
+          )
+          for name, policy in (
+              ('target', self.target),
+              ('behaviour', self.behaviour),
+          )
+      }
+      write_json(file_path, cache)
+    return {
+        name: truth_lib.PolicyValue(**fields)
+        for name, fields in cache[key].items()
+    }
+
+  def problem(self, dataset: dataset_lib.Dataset) -> problem_lib.Problem:
+    """Returns what estimators are built from."""
+    return make_problem(self.target, dataset, self._specs, self.config.gamma)
+
+
+def make_problem(policy, dataset, specs, gamma: float) -> problem_lib.Problem:
+  """Returns the problem of evaluating any TF-Agents policy on a data set."""
+  if not 0.0 < gamma < 1.0:
+    raise errors.UserError(f'--gamma={gamma}: must lie between 0 and 1.')
+  return problem_lib.Problem(
+      dataset,
+      actions.target_actions(policy),
+      inputs_lib.VectorInputs(*specs),
+      gamma,
+  )
+
+
+def check_dataset(dataset: dataset_lib.Dataset, path: str):
+  """Raises an error if a data set cannot be learned from."""
+  if not dataset.num_initial_states:
+    raise errors.UserError(f'--dataset_dir={path}: there are no start states.')
+  for name in ('rewards', 'actions', 'not_done'):
+    _check_finite(getattr(dataset, name), name, path)
+  for begin in range(0, dataset.num_transitions, 65_536):
+    end = min(begin + 65_536, dataset.num_transitions)
+    _check_finite(dataset.states(tf.range(begin, end)), 'states', path)
+    _check_finite(dataset.next_states(tf.range(begin, end)), 'states', path)
+
+
+def _check_finite(values, name: str, path: str):
+  values = values.numpy()
+  if np.issubdtype(values.dtype, np.floating) and not np.isfinite(values).all():
+    count = int(np.sum(~np.isfinite(values)))
+    raise errors.UserError(
+        f'--dataset_dir={path}: {count} values of {name} are NaN or infinite.'
+    )
+
+
+def write_json(path: str, content):
+  """Writes a file that is there whole or not at all."""
+  temporary = path + '.tmp'
+  with open(temporary, 'w') as file:
+    json.dump(content, file, indent=2)
+    file.write('\n')
+  os.replace(temporary, path)

@@ -1,0 +1,105 @@
+"""The equations of the paper as pure functions of tensors.
+
+Each is named after what it belongs to; none has variables. Expectations are
+means over the minibatch.
+"""
+
+import tensorflow as tf
+
+
+def mean_squared_error(prediction, target) -> tf.Tensor:
+  """Returns the element-wise mean of the squared difference, without 1/2."""
+  return tf.reduce_mean(tf.math.squared_difference(prediction, target))
+
+
+def encoder_decoder_loss(
+    next_state_error, action_error, reward_error, weights=(1.0, 1.0, 0.1)
+) -> tf.Tensor:
+  """lambda_s' MSE(s') + lambda_a MSE(a) + lambda_r MSE(r)."""
+  return (
+      weights[0] * next_state_error
+      + weights[1] * action_error
+      + weights[2] * reward_error
+  )
+
+
+def bootstrap_target(now, next_prediction, gamma, not_done) -> tf.Tensor:
+  """Returns x + gamma not_done prediction(s', a'), without gradient.
+
+  Args:
+    now: [B] rewards, or [B, F] features.
+    next_prediction: of the target network, of the same shape.
+    gamma: discount.
+    not_done: [B], 0 where s' is terminal.
+  """
+  not_done = tf.reshape(not_done, [-1] + [1] * (now.shape.rank - 1))
+  return tf.stop_gradient(now + gamma * not_done * next_prediction)
+
+
+def srdice_loss(ratios, start_values, gamma) -> tf.Tensor:
+  """1/2 E_D[(w.phi)^2] - (1-gamma) E[w.psi(s0, a0)]; both [B]."""
+  return 0.5 * tf.reduce_mean(tf.square(ratios)) - (
+      1.0 - gamma
+  ) * tf.reduce_mean(start_values)
+
+
+def dual_dice_objective(
+    w, f, next_f, start_f, gamma, not_done, power: float = 2.0
+) -> tf.Tensor:
+  """E[w (f - gamma f') - |w|^p / p] - (1-gamma) E[f0]: min over f, max over w.
+
+  Args:
+    w: [B] ratios w(s, a).
+    f: [B] f(s, a).
+    next_f: [B] f(s', a').
+    start_f: [B] f(s0, a0).
+    gamma: discount.
+    not_done: [B].
+    power: p of the convex function; 2 gives 1/2 w^2, 1.5 gives 2/3 |w|^1.5.
+  """
+  bellman = f - gamma * not_done * next_f  # [B]
+  convex = tf.pow(tf.abs(w), power) / power  # [B]
+  if power == 2.0:
+    convex = 0.5 * tf.square(w)  # [B]; its gradient is exact at 0.
+  return tf.reduce_mean(w * bellman - convex) - (1.0 - gamma) * tf.reduce_mean(
+      start_f
+  )
+
+
+def gradient_dice_objective(
+    w,
+    f,
+    next_f,
+    start_f,
+    u,
+    gamma,
+    not_done,
+    norm_weight: float = 1.0,
+    f_penalty: bool = True,
+) -> tf.Tensor:
+  """GradientDICE's objective: min over w, max over f and u.
+
+  (1-gamma) E[f0] + gamma E[w f'] - E[w f] - 1/2 E[f^2]
+    + lambda (E[u w - u] - 1/2 u^2)
+
+  Args:
+    w: [B] ratios w(s, a).
+    f: [B] f(s, a).
+    next_f: [B] f(s', a').
+    start_f: [B] f(s0, a0).
+    u: scalar.
+    gamma: discount.
+    not_done: [B].
+    norm_weight: lambda.
+    f_penalty: include -1/2 E[f^2]; the SR-DICE paper prints the objective
+      without it, which leaves the maximum over f unbounded.
+  """
+  objective = (
+      (1.0 - gamma) * tf.reduce_mean(start_f)
+      + gamma * tf.reduce_mean(not_done * w * next_f)
+      - tf.reduce_mean(w * f)
+      + norm_weight * (tf.reduce_mean(u * w - u) - 0.5 * tf.square(u))
+  )
+  if f_penalty:
+    objective -= 0.5 * tf.reduce_mean(tf.square(f))
+  return objective

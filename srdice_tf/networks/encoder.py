@@ -1,0 +1,67 @@
+"""The encoder-decoder network that learns the features phi(s, a)."""
+
+import numpy as np
+import tensorflow as tf
+
+from srdice_tf.networks import layers
+
+
+class EncoderDecoder(tf.keras.Model):
+  """phi(s, a) and its decoders for s', a and r.
+
+  phi is the output of two ReLU layers, so that it is not negative.
+  """
+
+  def __init__(
+      self,
+      num_inputs: int,
+      num_state_values: int,
+      num_action_values: int,
+      num_features: int,
+      rng: np.random.Generator,
+  ):
+    """Builds the networks.
+
+    Args:
+      num_inputs: size of (s, a) as one vector.
+      num_state_values: size of a state as a vector.
+      num_action_values: size of an action as a vector.
+      num_features: F, also the units of the hidden layers.
+      rng: of the initial weights.
+    """
+    super().__init__(name='encoder_decoder')
+    hidden = [num_features]
+    self._encoder = layers.mlp(
+        num_inputs, hidden, num_features, rng, output_activation='relu'
+    )
+    self._next_state = layers.mlp(num_features, hidden, num_state_values, rng)
+    self._action = layers.mlp(num_features, hidden, num_action_values, rng)
+    self._reward = layers.dense(1, num_features, rng, use_bias=False)
+    self._reward.build([None, num_features])
+
+  def encode(self, inputs: tf.Tensor) -> tf.Tensor:
+    """Returns phi [B, F] of (s, a) [B, inputs]."""
+    return self._encoder(inputs)
+
+  def call(self, inputs: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Returns the decoded s' [B, S], a [B, A] and r [B]."""
+    features = self.encode(inputs)  # [B, F]
+    reward = tf.squeeze(self._reward(features), -1)  # [B]
+    return self._next_state(features), self._action(features), reward
+
+
+class LinearRatio(tf.keras.Model):
+  """w.phi as the authors compute it: a mean over the features, w from ones.
+
+  With Adam at a small rate this scale acts as a regulariser.
+  """
+
+  def __init__(self, num_features: int):
+    super().__init__(name='linear_ratio')
+    self.w = self.add_weight(
+        name='w', shape=[num_features], initializer='ones', dtype=tf.float32
+    )
+
+  def call(self, features: tf.Tensor) -> tf.Tensor:
+    """Returns mean_i(w_i x_i) [B] of features [B, F]."""
+    return tf.linalg.matvec(features, self.w) / float(self.w.shape[0])

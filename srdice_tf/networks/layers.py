@@ -1,0 +1,48 @@
+"""Dense layers with PyTorch's defaults, as in the authors' code."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+
+def torch_uniform(fan_in: int, rng: np.random.Generator):
+  """PyTorch's default for kernel and bias: U(-1/sqrt(n), 1/sqrt(n))."""
+  bound = 1.0 / np.sqrt(fan_in)
+  seed = int(rng.integers(2**31))
+  return tf.keras.initializers.RandomUniform(-bound, bound, seed=seed)
+
+
+def dense(units: int, fan_in: int, rng, activation=None, use_bias=True):
+  """Returns a dense layer for inputs of size `fan_in`."""
+  return tf.keras.layers.Dense(
+      units,
+      activation,
+      use_bias,
+      kernel_initializer=torch_uniform(fan_in, rng),
+      bias_initializer=torch_uniform(fan_in, rng),
+  )
+
+
+def mlp(
+    num_inputs: int,
+    hidden_units: Sequence[int],
+    num_outputs: int,
+    rng: np.random.Generator,
+    activation: str = 'relu',
+    output_activation: str | None = None,
+) -> tf.keras.Sequential:
+  """Returns a multi-layer perceptron from [B, inputs] to [B, outputs]."""
+  layers, fan_in = [], num_inputs
+  for units in hidden_units:
+    layers.append(dense(units, fan_in, rng, activation))
+    fan_in = units
+  layers.append(dense(num_outputs, fan_in, rng, output_activation))
+  model = tf.keras.Sequential(layers)
+  model.build([None, num_inputs])
+  return model
+
+
+def adam(learning_rate: float, epsilon: float = 1e-8):
+  """Returns Adam with the fused kernel: one operation for each variable."""
+  return tf.keras.optimizers.legacy.Adam(learning_rate, epsilon=epsilon)

@@ -1,0 +1,89 @@
+"""The target policy as estimators see it: parameters, and samples of them.
+
+The parameters of the action distribution depend on the state only, so over a
+data set they are computed once; to draw an action is then a few operations
+instead of a call of the policy's network.
+"""
+
+import tensorflow as tf
+from tf_agents.policies import tf_policy
+from tf_agents.trajectories import time_step as ts
+
+from srdice_tf.policies import base
+from srdice_tf.policies import composed
+
+
+def target_actions(policy: tf_policy.TFPolicy) -> 'TargetActions':
+  """Returns the view of a policy that knows most about its distribution."""
+  if isinstance(policy, composed.GaussianNoise):
+    return GaussianActions(policy)
+  if base.is_discrete(policy.action_spec):
+    try:
+      return CategoricalActions(policy)
+    except NotImplementedError:
+      return TargetActions(policy)
+  return TargetActions(policy)
+
+
+class TargetActions:
+  """Any policy: its parameters are the states themselves."""
+
+  def __init__(self, policy: tf_policy.TFPolicy):
+    self._policy = policy
+
+  def _time_step(self, states: tf.Tensor) -> ts.TimeStep:
+    zeros = tf.zeros(tf.shape(states)[:1])  # [B]
+    step_type = tf.fill(tf.shape(zeros), ts.StepType.MID)  # [B]
+    return ts.TimeStep(step_type, zeros, zeros + 1.0, states)
+
+  def _state(self, states: tf.Tensor):
+    return self._policy.get_initial_state(tf.shape(states)[0])
+
+  def parameters(self, states: tf.Tensor) -> tf.Tensor:
+    """Returns what `sample` needs to know of the states [B, ...]."""
+    return states
+
+  def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
+    """Returns actions [B, ...] drawn for states with these parameters."""
+    seed = rng.make_seeds(1)[:, 0]  # [2]
+    time_step, state = self._time_step(parameters), self._state(parameters)
+    if isinstance(self._policy, composed.DistributionPolicy):
+      return self._policy.action(time_step, state, seed).action
+    return self._policy.action(time_step, state).action
+
+
+class GaussianActions(TargetActions):
+  """clip(pi_d(s) + noise): the parameters are pi_d(s)."""
+
+  def parameters(self, states: tf.Tensor) -> tf.Tensor:
+    return self._policy.centre(self._time_step(states))  # [B, A]
+
+  def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
+    noise = rng.normal(tf.shape(parameters)) * self._policy.scale  # [B, A]
+    low, high = self._policy.bounds
+    return tf.clip_by_value(parameters + noise, low, high)
+
+
+class CategoricalActions(TargetActions):
+  """Discrete actions: the parameters are the probabilities."""
+
+  def __init__(self, policy: tf_policy.TFPolicy):
+    super().__init__(policy)
+    spec = policy.time_step_spec.observation
+    # Raises NotImplementedError here if the policy gives no distribution.
+    self.parameters(tf.zeros([1, *spec.shape], spec.dtype))
+
+  def parameters(self, states: tf.Tensor) -> tf.Tensor:
+    step = self._policy.distribution(
+        self._time_step(states), self._state(states)
+    )
+    spec = self._policy.action_spec
+    actions = tf.range(spec.minimum, spec.maximum + 1, dtype=spec.dtype)
+    log_probabilities = step.action.log_prob(actions[:, None])  # [A, B]
+    return tf.exp(tf.transpose(log_probabilities))  # [B, A]
+
+  def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
+    uniform = rng.uniform([tf.shape(parameters)[0], 1])  # [B, 1]
+    below = tf.cumsum(parameters, axis=1)[:, :-1] <= uniform  # [B, A - 1]
+    actions = tf.reduce_sum(tf.cast(below, tf.int64), axis=1)  # [B]
+    return tf.cast(actions, self._policy.action_spec.dtype)

@@ -1,0 +1,179 @@
+"""Tests for the estimators against exact solutions of small MDPs."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from srdice_tf import errors
+from srdice_tf import training
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import registry
+from tests import finite
+
+# Small networks and large rates: minutes of the paper's schedule in seconds.
+_CONFIG = config_lib.Config(
+    encoder_steps=2000,
+    successor_steps=4000,
+    updates=4000,
+    num_features=64,
+    batch_size=128,
+    ratio_batch_size=256,
+    learning_rate=1e-3,
+    tau=0.05,
+    start_pool=256,
+)
+
+
+def _train(finite_problem, names, **changes):
+  config = dataclasses.replace(_CONFIG, **changes)
+  estimators = registry.make_estimators(
+      names, finite_problem.problem, config, seed=0
+  )
+  trainer = training.Trainer(estimators)
+  trainer.run()
+  return estimators
+
+
+@pytest.fixture(scope='module')
+def chain():
+  return finite.chain()
+
+
+@pytest.fixture(scope='module')
+def on_chain(chain):
+  return _train(chain, ['srdice', 'deep_sr', 'deep_td'])
+
+
+def test_values_on_the_chain(chain, on_chain):
+  for name in ('deep_sr', 'deep_td'):
+    value = float(on_chain[name].estimate())
+    assert value == pytest.approx(chain.value, rel=0.1), name
+
+
+def test_closed_form_ratio_on_the_chain(chain, on_chain):
+  """Within 10% of the largest exact ratio, pair by pair."""
+  srdice = on_chain['srdice']
+  w, value = srdice.closed_form()
+  features = tf.cast(srdice._representation.features, tf.float64)
+  ratios = tf.linalg.matvec(features, w).numpy()  # [n]
+  np.testing.assert_allclose(
+      ratios, chain.ratio[chain.pairs], atol=0.1 * chain.ratio.max()
+  )
+  assert float(value) == pytest.approx(chain.value, rel=0.1)
+
+
+def test_theorem_4_on_learned_features(on_chain):
+  """SR-DICE's closed form and least-squares Deep SR give one estimate."""
+  details = on_chain['srdice'].details()
+  assert details['closed_form'] == pytest.approx(
+      details['least_squares_deep_sr'], abs=1e-9
+  )
+  assert abs(details['closed_form']) > 0.01
+
+
+def test_ratio_estimators_on_the_chain(chain):
+  estimators = _train(
+      chain,
+      ['dual_dice', 'gradient_dice'],
+      updates=8000,
+      dual_dice_learning_rate=3e-4,
+      gradient_dice_learning_rate=3e-4,
+  )
+  for name, estimator in estimators.items():
+    ratios = estimator.ratios().numpy()
+    np.testing.assert_allclose(
+        ratios,
+        chain.ratio[chain.pairs],
+        atol=0.25 * chain.ratio.max(),
+        err_msg=name,
+    )
+    assert float(estimator.estimate()) == pytest.approx(chain.value, rel=0.2)
+
+
+def test_random_mdp_with_unequal_data():
+  mdp = finite.random_mdp()
+  estimators = _train(mdp, ['srdice', 'deep_td'])
+  closed_form = estimators['srdice'].details()['closed_form']
+  assert closed_form == pytest.approx(mdp.value, rel=0.05)
+  value = float(estimators['deep_td'].estimate())
+  assert value == pytest.approx(mdp.value, rel=0.05)
+
+
+def test_adam_converges_to_the_closed_form(chain, on_chain):
+  """With few, well conditioned features; the ridge keeps the rest out."""
+  estimators = _train(chain, ['srdice'], updates=20_000, learning_rate=3e-3)
+  srdice = estimators['srdice']
+  value = float(srdice.estimate())
+  assert value == pytest.approx(srdice.details()['closed_form'], rel=0.02)
+
+
+def test_value_of_any_other_reward(chain, on_chain):
+  srdice = on_chain['srdice']
+  rewards = np.random.default_rng(0).uniform(size=chain.problem.size)
+  ratios = srdice.ratios().numpy()
+  assert float(srdice.value_of(rewards)) == pytest.approx(
+      np.mean(ratios * rewards), rel=1e-4
+  )
+  np.testing.assert_allclose(
+      srdice.value_of(chain.dataset.rewards), srdice.estimate(), rtol=1e-4
+  )
+
+
+def test_density_ratio_of_states_and_actions(chain, on_chain):
+  srdice = on_chain['srdice']
+  index = tf.range(chain.problem.size)
+  found = srdice.density_ratio(
+      chain.dataset.states(index), chain.dataset.actions
+  )
+  np.testing.assert_allclose(found, srdice.ratios(), rtol=1e-4, atol=1e-6)
+
+
+def test_cached_policy_parameters_change_nothing(chain):
+  cached = chain.problem
+  plain = problem_lib.Problem(
+      cached.dataset, cached.actions, cached.inputs, cached.gamma, cache=False
+  )
+  for first, second in zip(
+      cached.sample(64, tf.random.Generator.from_seed(1)),
+      plain.sample(64, tf.random.Generator.from_seed(1)),
+  ):
+    np.testing.assert_array_equal(first, second)
+  np.testing.assert_array_equal(
+      cached.sample_starts(64, tf.random.Generator.from_seed(1)),
+      plain.sample_starts(64, tf.random.Generator.from_seed(1)),
+  )
+
+
+def test_shared_phases_are_the_same_objects(chain):
+  estimators = registry.make_estimators(
+      ['srdice', 'deep_sr'], chain.problem, _CONFIG, seed=0
+  )
+  first, second = (e.phases for e in estimators.values())
+  assert first[0] is second[0] and first[1] is second[1]
+  assert first[2] is not second[2]
+
+
+def test_an_estimator_does_not_depend_on_the_others(chain, on_chain):
+  alone = _train(chain, ['deep_td'])['deep_td']
+  np.testing.assert_array_equal(
+      alone.estimate(), on_chain['deep_td'].estimate()
+  )
+
+
+def test_unknown_estimator():
+  with pytest.raises(errors.UserError, match='--algo=srdise.*srdice'):
+    registry.check_names(['srdise'])
+
+
+def test_presets_hold_the_papers_numbers():
+  paper = config_lib.PRESETS['paper']
+  assert (paper.encoder_steps, paper.successor_steps) == (30_000, 100_000)
+  assert paper.updates == 250_000
+  assert (paper.batch_size, paper.ratio_batch_size) == (256, 2048)
+  assert paper.learning_rate == 3e-4 and paper.tau == 0.005
+  assert paper.dual_dice_learning_rate == 5e-5
+  assert paper.gradient_dice_learning_rate == 1e-5
+  assert paper.gradient_dice_u_learning_rate == 1e-2

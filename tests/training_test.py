@@ -1,0 +1,146 @@
+"""Tests for the training loop: exact resuming, divergence, sharing."""
+
+import dataclasses
+import pathlib
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from srdice_tf import errors
+from srdice_tf import training
+from srdice_tf.estimators import base
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import registry
+from tests import finite
+
+_CONFIG = config_lib.Config(
+    encoder_steps=30,
+    successor_steps=40,
+    updates=50,
+    num_features=8,
+    batch_size=16,
+    ratio_batch_size=32,
+    start_pool=32,
+)
+_NAMES = registry.NAMES
+
+
+@pytest.fixture(scope='module')
+def chain():
+  return finite.chain(repeats=2)
+
+
+class _Stop(BaseException):
+  """Stands for SIGKILL."""
+
+
+def _run(chain, directory=None, stop_after=None, names=_NAMES):
+  estimators = registry.make_estimators(names, chain.problem, _CONFIG, seed=1)
+  trainer = training.Trainer(estimators, directory, interval=10)
+  reports = []
+
+  def on_report(report):
+    reports.append(report)
+    if len(reports) == stop_after:
+      raise _Stop
+
+  try:
+    trainer.run(on_report)
+  except _Stop:
+    pass
+  return estimators, reports
+
+
+def _results(estimators):
+  return [np.asarray(estimator.estimate()) for estimator in estimators.values()]
+
+
+def test_resumed_in_each_phase_equals_uninterrupted(chain, tmp_path):
+  whole, reports = _run(chain)
+  directory = str(tmp_path)
+  # Encoder 3 reports, successor 4, then 5 for each of the five methods.
+  assert len(reports) == 3 + 4 + 5 * len(_NAMES)
+  seen = []
+  for stop_after in (2, 4, 4, 5, 6, 5):
+    _, part = _run(chain, directory, stop_after)
+    # The report that was cut off had no checkpoint: it comes again.
+    seen += part[:-1]
+  parts, last = _run(chain, directory)
+  seen += last
+  assert seen == reports
+  for first, second in zip(_results(whole), _results(parts)):
+    np.testing.assert_array_equal(first, second)
+
+
+def test_finished_run_does_nothing(chain, tmp_path):
+  _run(chain, str(tmp_path), names=['deep_td'])
+  _, reports = _run(chain, str(tmp_path), names=['deep_td'])
+  assert not reports
+
+
+def test_shared_phases_are_trained_once(chain):
+  _, reports = _run(chain, names=['srdice', 'deep_sr'])
+  phases = [report.phase for report in reports if report.step == 10]
+  assert phases == ['encoder', 'successor', 'srdice', 'deep_sr']
+
+
+def test_estimates_come_with_the_last_phase_only(chain):
+  _, reports = _run(chain, names=['srdice'])
+  for report in reports:
+    assert (report.estimate is None) == (report.phase != 'srdice')
+
+
+class _Diverging(base.Estimator):
+  """Its loss becomes infinite in the second call."""
+
+  def __init__(self, problem):
+    super().__init__('diverging', problem, _CONFIG, seed=0)
+    self._x = tf.Variable(1.0)
+    self.phases = (base.Phase('diverging', 100, self._step),)
+
+  def _step(self):
+    return {'loss': self._x.assign(self._x * 1e3)}
+
+  def estimate(self):
+    return self._x + 0.0
+
+
+def test_divergence_stops_one_method_only(chain):
+  healthy = registry.make_estimators(['deep_td'], chain.problem, _CONFIG, 0)
+  estimators = {'diverging': _Diverging(chain.problem), **healthy}
+  trainer = training.Trainer(estimators, interval=10)
+  reports = []
+  trainer.run(reports.append)
+  assert trainer.has_diverged('diverging')
+  assert not trainer.has_diverged('deep_td')
+  assert sum(report.method == 'diverging' for report in reports) < 10
+  assert reports[-1].method == 'deep_td' and reports[-1].step == 50
+
+
+def test_corrupted_checkpoint_is_one_line(chain, tmp_path):
+  _run(chain, str(tmp_path), names=['deep_td'])
+  for path in pathlib.Path(tmp_path).glob('ckpt-*.index'):
+    path.write_bytes(path.read_bytes()[:20])
+  with pytest.raises(errors.UserError, match='cannot be read') as error:
+    _run(chain, str(tmp_path), names=['deep_td'])
+  assert '\n' not in str(error.value)
+
+
+def test_seed_determines_the_result(chain):
+  def result(seed):
+    estimators = registry.make_estimators(
+        ['deep_td'], chain.problem, dataclasses.replace(_CONFIG), seed
+    )
+    training.Trainer(estimators, interval=10).run()
+    return float(estimators['deep_td'].estimate())
+
+  assert result(1) == result(1)
+  assert result(1) != result(2)
+
+
+def test_metrics_are_means_over_the_call():
+  counter = tf.Variable(0.0)
+  run = training.compile_steps(lambda: {'x': counter.assign_add(1.0)})
+  assert float(run(tf.constant(4))['x']) == (1 + 2 + 3 + 4) / 4
+  assert float(run(tf.constant(1))['x']) == 5.0
