@@ -7,7 +7,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup_venv.sh"
 setup_venv requirements.txt
 cd "$ROOT"
 
-"$PYTHON" binaries/collect_dataset.py --env=Pendulum-v1 --policy=untrained \
-  --setting=hard --num_transitions=5000 --dataset_dir=data/quickstart
-"$PYTHON" binaries/evaluate_policy.py --env=Pendulum-v1 --policy=untrained \
-  --num_episodes=20
+exec "$PYTHON" binaries/run_ope.py --env=Pendulum-v1 --algo=srdice,deep_sr \
+  --preset=quick

@@ -31,7 +31,7 @@ _ALLOWED = {
     'agents': _DATA | _SERVICES,
     'evaluation': _DATA | _SERVICES,
 }
-for _part in ('benchmarks', 'experiments', 'reports', 'binaries'):
+for _part in ('reports', 'experiments', 'benchmarks', 'binaries'):
   _ALLOWED[_part] = set(_ALLOWED)  # All above.
 
 _LIBRARY = [p for p in source_tree.files() if p.startswith('srdice_tf/')]

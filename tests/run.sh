@@ -7,4 +7,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/../binaries/setup_venv.sh"
 setup_venv requirements.txt tests/requirements.txt
 cd "$ROOT"
 
-exec "$PYTHON" -m pytest "$@"
+# A file of tests in one process, two files at a time.
+exec "$PYTHON" -m pytest -n 2 --dist=loadfile "$@"
