@@ -20,9 +20,9 @@ def critic_network(observation_spec, action_spec, seed: int):
   fan_in = int(sum(np.prod(spec.shape) for spec in specs))
   layers = [tf.keras.layers.Lambda(lambda pair: tf.concat(pair, -1))]
   for units in base.HIDDEN_UNITS:
-    layers.append(base._dense(units, fan_in, rng, 'relu'))
+    layers.append(base.dense(units, fan_in, rng, 'relu'))
     fan_in = units
-  layers.append(base._dense(1, fan_in, rng))
+  layers.append(base.dense(1, fan_in, rng))
   layers.append(tf.keras.layers.Lambda(lambda q: tf.squeeze(q, -1)))
   network = sequential.Sequential(layers, input_spec=specs)
   network.create_variables()
