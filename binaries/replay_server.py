@@ -37,9 +37,9 @@ _CAPACITY = flags.DEFINE_integer(
 def main(_) -> None:
   directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)
   server = server_lib.ReplayServer(directory, _CAPACITY.value, _PORT.value)
-  size = server.client.sizes()[tables.TRANSITIONS]
-  print(f'serving {size:,} transitions on port {_PORT.value}', flush=True)
   with interrupts.Deferred() as interrupt:
+    size = server.client.sizes()[tables.TRANSITIONS]
+    print(f'serving {size:,} transitions on port {_PORT.value}', flush=True)
     while interrupt.received is None:
       time.sleep(0.2)
       server.adopt_checkpoint()

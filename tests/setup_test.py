@@ -70,7 +70,7 @@ class _Clone:
 
 
 _INSTALLING = 'Installing requirements.txt into .venv (once, about 2 minutes)\n'
-_JOB = 'binaries/collect_dataset.py\nbinaries/evaluate_policy.py\n'
+_JOB = 'binaries/run_ope.py\n'
 
 
 @pytest.fixture(name='clone')

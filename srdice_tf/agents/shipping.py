@@ -45,7 +45,7 @@ def choose_checkpoints(curve: list[dict[str, float]]) -> dict[str, dict]:
   Returns:
     'best', the highest mean return, and of the points before it 'weak',
     'medium' and 'good', those closest to a quarter, a half and three quarters
-    of the way in return; fewer where the curve has not as many points.
+    of the way in return; points after it, or fewer, where the curve is short.
   """
   # An untrained policy may do well: standing still pays in Ant.
   trained = [point for point in curve if point['updates'] > 0] or curve
@@ -53,6 +53,8 @@ def choose_checkpoints(curve: list[dict[str, float]]) -> dict[str, dict]:
   low = min(point['mean_return'] for point in trained)
   high = best['mean_return']
   earlier = [point for point in trained if point['step'] < best['step']]
+  if len(earlier) < len(_LEVELS):
+    earlier = trained  # A short run: later points that are worse will do.
   chosen = {'best': best}
   for name, level in _LEVELS.items():
     wanted = low + level * (high - low)

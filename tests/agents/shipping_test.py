@@ -141,6 +141,12 @@ def test_an_untrained_policy_is_not_chosen():
   assert _chosen(500, 10, 60, 100) == {'best': 3, 'weak': 1, 'medium': 2}
 
 
+def test_a_short_curve_gives_points_after_the_best():
+  assert _chosen(0, 10, 100, 75, 60) == {
+      'weak': 1, 'medium': 4, 'good': 3, 'best': 2
+  }
+
+
 def test_no_point_is_chosen_twice():
   steps = _chosen(0, 1, 2, 3, 100)
   assert len(steps) == 4 == len(set(steps.values()))
