@@ -48,7 +48,7 @@ class BatchWriter:
     self._codec = codec
     self._collector = collector
     self._limit = num_transitions
-    self._stored_calls = np.full(num_envs, -1)
+    self._stored_calls = [-1] * num_envs
     self._slots = [_Slot(client, codec) for _ in range(num_envs)]
     self.statistics = statistics.Statistics(num_envs)
     self.call = 0
@@ -60,7 +60,7 @@ class BatchWriter:
   def begin(self, time_step, stored_calls: Sequence[int] = ()):
     """Stores row 0 of a new data set: the first start states."""
     if len(stored_calls):
-      self._stored_calls = np.asarray(stored_calls)
+      self._stored_calls = np.asarray(stored_calls).tolist()
     with self._client.guard():
       self._write(time_step)
 
@@ -81,7 +81,7 @@ class BatchWriter:
       stored_steps: for each environment its step vectors up to row `call`.
     """
     self.call = call
-    self._stored_calls = np.asarray(stored_calls)
+    self._stored_calls = np.asarray(stored_calls).tolist()
     for i, steps in enumerate(stored_steps):
       types, rewards = steps[:, rows.STEP_TYPE], steps[:, rows.REWARD]
       for step_type, reward in zip(types.tolist(), rewards.tolist()):
@@ -99,7 +99,7 @@ class BatchWriter:
     self.call += 1
     with self._client.guard():
       self._write(next_time_step, action_step.action)
-      if any(slot.num_open >= SEGMENT_LENGTH for slot in self._slots):
+      if max(slot.num_open for slot in self._slots) >= SEGMENT_LENGTH:
         self._close_segments()
       elif self.call % _FLUSH_EVERY == 0:
         self._flush(_MAX_PENDING_ITEMS)
@@ -118,21 +118,27 @@ class BatchWriter:
     new_rows = self._codec.pack(self._collector, self.call, time_step, actions)
     step_types = time_step.step_type.tolist()
     rewards = time_step.reward.tolist()
+    statistics_ = self.statistics
+    room = self._limit - statistics_.num_transitions
     for i, slot in enumerate(self._slots):
-      if self.full:
-        return
-      is_first = step_types[i] == rows.FIRST
-      self.statistics.add(i, step_types[i], rewards[i])
-      if is_first and self._codec.frame_stack:
+      step_type = step_types[i]
+      if step_type != rows.FIRST:
+        if not room:
+          return
+        room -= 1
+      statistics_.add(i, step_type, rewards[i])
+      if step_type == rows.FIRST and self._codec.frame_stack:
         # All but the newest frame of a start state: zeros.
         for row in self._codec.padding(time_step.observation[i])[:-1]:
           slot.append(row)
       if self.call <= self._stored_calls[i]:
         slot.append(self._codec.padding(time_step.observation[i])[-1])
-        continue
-      slot.append(new_rows[i])
-      table = tables.INITIAL_STATES if is_first else tables.TRANSITIONS
-      slot.create_item(table)
+      elif step_type == rows.FIRST:
+        slot.append(new_rows[i])
+        slot.create_item(tables.INITIAL_STATES)
+      else:
+        slot.append(new_rows[i])
+        slot.create_item(tables.TRANSITIONS)
 
   def _close_segments(self):
     for slot in self._slots:
@@ -158,7 +164,12 @@ class _Slot:
             _MAX_CHUNK_LENGTH, max(1, _CHUNK_BYTES // codec.row_bytes)
         ),
     )
-    self._stack = max(codec.frame_stack, 1)
+    stack = max(codec.frame_stack, 1)
+    # A transition also holds the observation it came from.
+    self._lengths = {
+        tables.INITIAL_STATES: stack,
+        tables.TRANSITIONS: stack + 1,
+    }
     self._history = None
     self.num_open = 0
 
@@ -171,9 +182,8 @@ class _Slot:
 
   def create_item(self, table: str):
     """Creates the item of the row that was just appended."""
-    # A transition also holds the observation it came from.
-    length = self._stack + (table == tables.TRANSITIONS)
-    self.writer.create_item(table, 1.0, self._history[-length:])
+    rows_of_item = self._history[-self._lengths[table] :]
+    self.writer.create_item(table, 1.0, rows_of_item)
 
   def close_segment(self):
     """Puts the rows since the last segment into one."""

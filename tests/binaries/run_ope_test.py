@@ -1,0 +1,167 @@
+"""End-to-end tests of run_ope, with tiny networks and schedules."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+_FLAGS = {
+    'env': 'Pendulum-v1',
+    'policy': 'untrained',
+    'algo': 'srdice,deep_sr,deep_td,dual_dice,gradient_dice',
+    'num_transitions': 1000,
+    'truth_episodes': 5,
+    'encoder_steps': 3000,
+    'successor_steps': 3000,
+    'updates': 3000,
+    'num_features': 16,
+    'batch_size': 32,
+    'ratio_batch_size': 64,
+    'start_pool': 64,
+}
+
+
+def _command(**flags):
+  arguments = [f'--{key}={value}' for key, value in {**_FLAGS, **flags}.items()]
+  return [sys.executable, 'binaries/run_ope.py', *arguments]
+
+
+def _run(**flags):
+  return subprocess.run(
+      _command(**flags),
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=280,
+  )
+
+
+@pytest.fixture(scope='module')
+def whole(tmp_path_factory):
+  path = tmp_path_factory.mktemp('whole')
+  dirs = {'output_dir': path / 'run', 'dataset_dir': path / 'data'}
+  result = _run(**dirs)
+  assert result.returncode == 0, result.stderr
+  return path, result
+
+
+def test_run_directory_and_table(whole):
+  path, result = whole
+  found = set(os.listdir(path / 'run' / 'seed0'))
+  assert found >= {
+      'config.json',
+      'metrics.csv',
+      'estimate.json',
+      'ratios.npz',
+      'curve.png',
+      'checkpoint',
+      'events',
+  }
+  for method in _FLAGS['algo'].split(','):
+    assert re.search(rf'^{method} ', result.stdout, re.MULTILINE)
+  assert 'theorem 4' in result.stdout
+  assert 'curve.png' in result.stdout
+  with np.load(path / 'run' / 'seed0' / 'ratios.npz') as ratios:
+    assert sorted(ratios) == ['dual_dice', 'gradient_dice', 'srdice']
+    assert all(ratios[name].shape == (1000,) for name in ratios)
+
+
+def test_estimate_is_ratios_times_rewards(whole):
+  """The file of ratios is aligned with the data set."""
+  path, _ = whole
+  script = (
+      'import sys, numpy as np\n'
+      'from srdice_tf import collection, environments\n'
+      'from srdice_tf.replay import storage\n'
+      "env = environments.load('Pendulum-v1')\n"
+      'codec = collection.codec_of(env)\n'
+      'data = storage.load_dataset(sys.argv[1], codec)\n'
+      "ratios = np.load(sys.argv[2])['dual_dice']\n"
+      'print(np.mean(ratios * data.rewards.numpy()))\n'
+  )
+  output = subprocess.run(
+      [
+          sys.executable,
+          '-c',
+          script,
+          path / 'data',
+          path / 'run' / 'seed0' / 'ratios.npz',
+      ],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      check=True,
+  ).stdout
+  estimates = json.loads((path / 'run/seed0/estimate.json').read_text())
+  (dual_dice,) = (
+      m for m in estimates['methods'] if m['method'] == 'dual_dice'
+  )
+  assert float(output) == pytest.approx(dual_dice['estimate'], rel=1e-4)
+
+
+def test_killed_in_several_phases_ends_the_same(whole, tmp_path):
+  path, _ = whole
+  dirs = {'output_dir': tmp_path / 'run', 'dataset_dir': path / 'data'}
+  metrics = tmp_path / 'run' / 'seed0' / 'metrics.csv'
+  for phase in ('encoder', 'successor', 'srdice', 'deep_td', 'gradient_dice'):
+    process = subprocess.Popen(
+        _command(**dirs),
+        cwd=_ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.time() + 200
+    while not (metrics.exists() and f',{phase},' in metrics.read_text()):
+      assert process.poll() is None and time.time() < deadline, phase
+      time.sleep(0.02)
+    process.kill()
+    process.wait()
+  result = _run(**dirs)
+  assert result.returncode == 0, result.stderr
+  first, second = path / 'run' / 'seed0', tmp_path / 'run' / 'seed0'
+  assert metrics.read_text() == (first / 'metrics.csv').read_text()
+  with (
+      np.load(first / 'ratios.npz') as expected,
+      np.load(second / 'ratios.npz') as found,
+  ):
+    for name in expected:
+      np.testing.assert_array_equal(found[name], expected[name])
+
+
+@pytest.mark.parametrize(
+    'flags, parts',
+    [
+        ({'algo': 'srdise'}, ['--algo=srdise', 'srdice']),
+        ({'gamma': 0}, ['gamma']),
+        ({'num_seeds': 0}, ['num_seeds']),
+    ],
+    ids=['algo', 'gamma', 'num_seeds'],
+)
+def test_bad_input_is_one_line(flags, parts, tmp_path):
+  result = _run(**flags, output_dir=tmp_path / 'x', dataset_dir=tmp_path / 'd')
+  _expect_error(result, parts)
+  assert not (tmp_path / 'x').exists()
+
+
+def test_other_configuration_names_the_field(whole):
+  path, _ = whole
+  dirs = {'output_dir': path / 'run', 'dataset_dir': path / 'data'}
+  before = (path / 'run' / 'seed0' / 'config.json').read_bytes()
+  result = _run(**dirs, learning_rate=0.5)
+  _expect_error(result, ['estimators.learning_rate', '0.0003', '0.5'])
+  assert (path / 'run' / 'seed0' / 'config.json').read_bytes() == before
+
+
+def _expect_error(result, parts):
+  assert result.returncode not in (0, None)
+  lines = result.stderr.splitlines()
+  lines = [line for line in lines if line.startswith('error: ')]
+  assert len(lines) == 1, result.stderr
+  for part in parts:
+    assert part in lines[0]
