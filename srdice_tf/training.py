@@ -161,7 +161,8 @@ def _restore(checkpoint, manager):
   if path is None:
     return
   try:
-    checkpoint.restore(path)
+    # Optimisers get their values when their first step makes them.
+    checkpoint.restore(path).expect_partial()
   except (tf.errors.OpError, ValueError, OSError) as error:
     reason = str(error).strip().splitlines()[0]
     raise errors.UserError(
