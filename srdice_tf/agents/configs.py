@@ -49,7 +49,7 @@ class DdqnConfig:
   random_steps: int = 20_000
   updates_per_step: float = 0.25
   replay_capacity: int = 1_000_000
-  # Prioritised replay (Schaul et al., 2016, as in the authors' code).
+  # Prioritised replay: the usual exponents; the notes give none.
   priority_exponent: float = 0.6
   importance_exponent: float = 0.4
   min_priority: float = 1e-3

@@ -60,8 +60,9 @@ class SmoothedActor(network_lib.Network):
 class DelayedTd3Agent(td3_agent.Td3Agent):
   """Evaluates the actor's loss only where the actor is updated.
 
-  TF-Agents' own step computes it each time and uses every second one: the
-  same updates, at 8% more products.
+  TF-Agents' own step computes it each time and uses every second one: by
+  count 8% more products. The actor moves at updates 2, 4, ..., as the targets
+  do; with TF-Agents' own step at 1, 3, ...
   """
 
   def _train(self, experience, weights=None):
