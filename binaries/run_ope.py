@@ -28,6 +28,7 @@ _SETTING = common_flags.define_setting()
 _NUM_TRANSITIONS = common_flags.define_num_transitions()
 _SEED = common_flags.define_seed()
 _GAMMA = common_flags.define_gamma()
+_REVERB_ADDRESS = common_flags.define_reverb_address()
 _ALGO = flags.DEFINE_list(
     'algo', ['srdice'], f'Estimators, a list of {", ".join(registry.NAMES)}.'
 )
@@ -73,7 +74,12 @@ def main(_) -> None:
         'data', f'{name}_{task.num_transitions or "paper"}_seed{seed}'
     )
     config = ope.RunConfig(
-        task, tuple(_ALGO.value), estimators, seed, dataset_dir
+        task,
+        tuple(_ALGO.value),
+        estimators,
+        seed,
+        dataset_dir,
+        _REVERB_ADDRESS.value or '',
     )
     run_dirs.append(os.path.join(output_dir, f'seed{seed}'))
     results.append(ope.run(config, run_dirs[-1]))

@@ -25,13 +25,17 @@ _INTERVAL = 1000
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
-  """One run: a task, estimators and a seed."""
+  """One run: a task, estimators, a seed, and where the data are.
+
+  With a `reverb_address` they come from that server, not from `dataset_dir`.
+  """
 
   task: setup.TaskConfig
   algos: tuple[str, ...]
   estimators: config_lib.Config
   seed: int
   dataset_dir: str
+  reverb_address: str = ''
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,8 +83,12 @@ def run(config: RunConfig, run_dir: str) -> list[Result]:
   registry.check_names(config.algos)
   claim_directory(config, run_dir)
   task = setup.Task(config.task)
-  dataset = task.dataset(config.dataset_dir, config.seed)
-  truth = task.truth(config.dataset_dir)
+  if config.reverb_address:
+    dataset = task.served_dataset(config.reverb_address)
+    truth = task.truth(run_dir)
+  else:
+    dataset = task.dataset(config.dataset_dir, config.seed)
+    truth = task.truth(config.dataset_dir)
   problem = task.problem(dataset)
   estimators = registry.make_estimators(
       config.algos, problem, config.estimators, config.seed

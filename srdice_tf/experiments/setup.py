@@ -16,8 +16,10 @@ from srdice_tf.networks import inputs as inputs_lib
 from srdice_tf.policies import actions
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
+from srdice_tf.replay import client as client_lib
 from srdice_tf.replay import dataset as dataset_lib
 from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import reader
 from srdice_tf.replay import server as server_lib
 from srdice_tf.replay import storage
 
@@ -85,6 +87,20 @@ class Task:
     environment = environments.description(self.config.env_id)
     dataset = storage.load_dataset(path, self.codec, environment)
     check_dataset(dataset, path)
+    return dataset
+
+  def served_dataset(self, address: str) -> dataset_lib.Dataset:
+    """Returns the data set of a replay server that runs elsewhere."""
+    client = client_lib.ReplayClient(address)
+    environment = environments.description(self.config.env_id)
+    for description in client.metadata().values():
+      if description['environment'] != environment:
+        raise errors.UserError(
+            f'--reverb_address={address}: its data are of'
+            f' {description["environment"]}, asked for is {environment}.'
+        )
+    dataset = reader.read_dataset(client, self.codec)
+    check_dataset(dataset, address)
     return dataset
 
   def truth(self, path: str) -> dict[str, truth_lib.PolicyValue]:

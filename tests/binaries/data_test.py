@@ -150,6 +150,15 @@ def test_served_data_and_a_dying_server(tmp_path):
   )
   flags = _collect_flags(reverb_address=address, num_envs=10)
   assert _run('collect_dataset', **flags).returncode == 0
+  evaluation = _run(
+      'run_ope',
+      **_collect_flags(reverb_address=address, algo='deep_td'),
+      updates=1000,
+      num_features=16,
+      truth_episodes=3,
+      output_dir=tmp_path / 'run',
+  )
+  assert evaluation.returncode == 0, evaluation.stderr
   # Another collector is at work when the server dies.
   flags = {**flags, 'num_transitions': 500_000, 'collector': 1}
   collector = _start('collect_dataset', **flags, server_timeout=5)

@@ -11,6 +11,12 @@ import numpy as np
 import pytest
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+# With several threads TensorFlow's sums may differ in their last digit.
+_ENVIRONMENT = {
+    **os.environ,
+    'TF_NUM_INTRAOP_THREADS': '1',
+    'TF_NUM_INTEROP_THREADS': '1',
+}
 _FLAGS = {
     'env': 'Pendulum-v1',
     'policy': 'untrained',
@@ -36,6 +42,7 @@ def _run(**flags):
   return subprocess.run(
       _command(**flags),
       cwd=_ROOT,
+      env=_ENVIRONMENT,
       capture_output=True,
       text=True,
       timeout=280,
@@ -113,6 +120,7 @@ def test_killed_in_several_phases_ends_the_same(whole, tmp_path):
     process = subprocess.Popen(
         _command(**dirs),
         cwd=_ROOT,
+        env=_ENVIRONMENT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
