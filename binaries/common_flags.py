@@ -117,17 +117,6 @@ def define_server_timeout() -> flags.FlagHolder[float]:
   )
 
 
-def define_dataset_dir() -> flags.FlagHolder[str]:
-  """Defines --dataset_dir, which must be given."""
-  return _define(
-      'dataset_dir',
-      flags.DEFINE_string,
-      None,
-      'Directory of the data set.',
-      required=True,
-  )
-
-
 def define_fields(config_class) -> Callable[[], dict]:
   """Defines a flag for each field of a dataclass.
 

@@ -1,6 +1,5 @@
 """One off-policy evaluation, from a config to a run directory."""
 
-from collections.abc import Sequence
 import dataclasses
 import json
 import os
@@ -109,7 +108,8 @@ def run(config: RunConfig, run_dir: str) -> list[Result]:
           'methods': [dataclasses.asdict(result) for result in results],
       },
   )
-  _plot(config, truth, run_dir)
+  title = f'{config.task.env_id}, {task.setting_name} setting'
+  _plot(title, truth, run_dir)
   return results
 
 
@@ -229,7 +229,7 @@ def _save_ratios(estimators, trainer, run_dir, writer):
   np.savez(os.path.join(run_dir, 'ratios.npz'), **ratios)
 
 
-def _plot(config: RunConfig, truth, run_dir: str):
+def _plot(title: str, truth, run_dir: str):
   behaviour = log_error.log_error(
       truth['behaviour'].value, truth['target'].value
   )
@@ -237,20 +237,5 @@ def _plot(config: RunConfig, truth, run_dir: str):
       os.path.join(run_dir, 'curve.png'),
       curves_of(run_dir),
       float(behaviour),
-      f'{config.task.env_id}, {config.task.setting or "default"} setting',
+      title,
   )
-
-
-def plot_seeds(
-    run_dirs: Sequence[str], path: str, title: str, behaviour: float
-):
-  """Draws the curves of several seeds into one picture."""
-  by_seed = [curves_of(run_dir) for run_dir in run_dirs]
-  joined = {}
-  for method in by_seed[0]:
-    length = min(len(found[method][0]) for found in by_seed)
-    steps = by_seed[0][method][0][:length]
-    joined[method] = steps, np.stack(
-        [found[method][1][:length] for found in by_seed]
-    )
-  curves.plot_curves(path, joined, behaviour, title)

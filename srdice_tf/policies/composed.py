@@ -35,22 +35,6 @@ class DistributionPolicy(tf_policy.TFPolicy):
     return step._replace(action=step.action.sample(seed=seed))
 
 
-class FromDistribution(DistributionPolicy):
-  """Any TF-Agents policy with a distribution, drawn from stateless seeds."""
-
-  def __init__(self, policy: tf_policy.TFPolicy):
-    super().__init__(
-        policy.time_step_spec,
-        policy.action_spec,
-        policy_state_spec=policy.policy_state_spec,
-    )
-    self._wrapped = policy
-
-  def _distribution(self, time_step, policy_state):
-    step = self._wrapped.distribution(time_step, policy_state)
-    return policy_step.PolicyStep(step.action, step.state)
-
-
 class UniformPolicy(DistributionPolicy):
   """Uniformly random actions within the bounds."""
 
