@@ -110,16 +110,17 @@ class Trainer(tf.Module):
 
   def _run_phase(self, method, estimator, phase, on_report, interrupt):
     is_last = phase is estimator.phases[-1]
+    start, call, done = time.monotonic(), None, self.step_of(phase.name)
     phase.prepare()
-    call, done = None, self.step_of(phase.name)
     while done < phase.num_steps and interrupt.received is None:
-      call = call or compile_steps(phase.step)
-      start = time.monotonic()
+      call = call or take_steps(phase)
       count = min(self._interval, phase.num_steps - done)
       metrics = {k: float(v) for k, v in call(tf.constant(count)).items()}
       done += count
       self._steps[phase.name].assign(done)
-      self._seconds[phase.name].assign_add(time.monotonic() - start)
+      now = time.monotonic()
+      self._seconds[phase.name].assign_add(now - start)
+      start = now
       estimate = float(estimator.estimate()) if is_last else None
       numbers = [*metrics.values(), 0.0 if estimate is None else estimate]
       diverged = not np.isfinite(numbers).all()
@@ -131,6 +132,18 @@ class Trainer(tf.Module):
         self._manager.save()
       if diverged:
         return
+
+
+def take_steps(phase: base.Phase) -> Callable:
+  """Returns a function of n that takes n steps; mean metrics."""
+  if phase.compiled:
+    return compile_steps(phase.step)
+
+  def run(num_steps):
+    taken = [phase.step() for _ in range(int(num_steps))]
+    return {name: np.mean([m[name] for m in taken]) for name in taken[0]}
+
+  return run
 
 
 def compile_steps(step: Callable[[], dict[str, tf.Tensor]]):

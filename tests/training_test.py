@@ -144,3 +144,33 @@ def test_metrics_are_means_over_the_call():
   run = training.compile_steps(lambda: {'x': counter.assign_add(1.0)})
   assert float(run(tf.constant(4))['x']) == (1 + 2 + 3 + 4) / 4
   assert float(run(tf.constant(1))['x']) == 5.0
+
+
+class _ClosedForm(base.Estimator):
+  """Solves in one step that is not compiled."""
+
+  def __init__(self, problem):
+    super().__init__('closed', problem, _CONFIG, seed=0)
+    self._value = tf.Variable(0.0)
+    self.num_solved = 0
+    self.phases = (base.Phase('closed', 1, self._solve, compiled=False),)
+
+  def _solve(self):
+    self.num_solved += 1
+    self._value.assign(2.5)
+    return {'residual': 0.5}
+
+  def estimate(self):
+    return self._value + 0.0
+
+
+def test_a_closed_form_is_one_step_and_is_kept(chain, tmp_path):
+  first = _ClosedForm(chain.problem)
+  reports = []
+  training.Trainer({'closed': first}, str(tmp_path)).run(reports.append)
+  assert [(r.step, r.num_steps, r.estimate) for r in reports] == [(1, 1, 2.5)]
+  assert reports[0].metrics == {'residual': 0.5}
+  second = _ClosedForm(chain.problem)
+  training.Trainer({'closed': second}, str(tmp_path)).run(reports.append)
+  assert second.num_solved == 0 and float(second.estimate()) == 2.5
+  assert len(reports) == 1

@@ -20,12 +20,15 @@ class Phase(NamedTuple):
     step: draws a minibatch, updates, and returns metrics; traced once.
     prepare: computes what the phase takes as frozen; before its first step,
       and again when a run resumes in it.
+    compiled: whether steps run in one compiled call. A closed form is a phase
+      of one step that is not compiled; what it solves for are variables.
   """
 
   name: str
   num_steps: int
   step: Callable[[], dict[str, tf.Tensor]]
   prepare: Callable[[], None] = lambda: None
+  compiled: bool = True
 
 
 class Estimator(tf.Module):

@@ -92,6 +92,9 @@ def _plot_curve(
   """
   errors = np.where(np.isfinite(errors), errors, np.nan)
   mean = errors.mean(axis=0)  # [T]
+  if len(steps) == 1:  # A closed form: no updates, one error.
+    axes.axhline(mean[0], color=style.color, ls='-.', label=style.label)
+    return
   every = max(1, len(steps) // _NUM_MARKERS)
   ends_in_gap = len(mean) and np.isnan(mean[-1])
   axes.plot(
