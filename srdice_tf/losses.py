@@ -4,7 +4,25 @@ Each is named after what it belongs to; none has variables. Expectations are
 means over the minibatch.
 """
 
+from typing import NamedTuple
+
 import tensorflow as tf
+
+
+class DiceValues(NamedTuple):
+  """What the objectives of DualDICE and GradientDICE are made of, [B] each.
+
+  Attributes:
+    w: ratios w(s, a).
+    f: f(s, a).
+    next_f: f(s', a').
+    start_f: f(s0, a0).
+  """
+
+  w: tf.Tensor
+  f: tf.Tensor
+  next_f: tf.Tensor
+  start_f: tf.Tensor
 
 
 def mean_squared_error(prediction, target) -> tf.Tensor:
@@ -44,33 +62,28 @@ def srdice_loss(ratios, start_values, gamma) -> tf.Tensor:
 
 
 def dual_dice_objective(
-    w, f, next_f, start_f, gamma, not_done, power: float = 2.0
+    values: DiceValues, gamma, not_done, power: float = 2.0
 ) -> tf.Tensor:
   """E[w (f - gamma f') - |w|^p / p] - (1-gamma) E[f0]: min over f, max over w.
 
   Args:
-    w: [B] ratios w(s, a).
-    f: [B] f(s, a).
-    next_f: [B] f(s', a').
-    start_f: [B] f(s0, a0).
+    values: of w and f.
     gamma: discount.
     not_done: [B].
     power: p of the convex function; 2 gives 1/2 w^2, 1.5 gives 2/3 |w|^1.5.
   """
-  bellman = f - gamma * not_done * next_f  # [B]
+  w = values.w  # [B]
+  bellman = values.f - gamma * not_done * values.next_f  # [B]
   convex = tf.pow(tf.abs(w), power) / power  # [B]
   if power == 2.0:
     convex = 0.5 * tf.square(w)  # [B]; its gradient is exact at 0.
   return tf.reduce_mean(w * bellman - convex) - (1.0 - gamma) * tf.reduce_mean(
-      start_f
+      values.start_f
   )
 
 
 def gradient_dice_objective(
-    w,
-    f,
-    next_f,
-    start_f,
+    values: DiceValues,
     u,
     gamma,
     not_done,
@@ -83,10 +96,7 @@ def gradient_dice_objective(
     + lambda (E[u w - u] - 1/2 u^2)
 
   Args:
-    w: [B] ratios w(s, a).
-    f: [B] f(s, a).
-    next_f: [B] f(s', a').
-    start_f: [B] f(s0, a0).
+    values: of w and f.
     u: scalar.
     gamma: discount.
     not_done: [B].
@@ -94,6 +104,7 @@ def gradient_dice_objective(
     f_penalty: include -1/2 E[f^2]; the SR-DICE paper prints the objective
       without it, which leaves the maximum over f unbounded.
   """
+  w, f, next_f, start_f = values
   objective = (
       (1.0 - gamma) * tf.reduce_mean(start_f)
       + gamma * tf.reduce_mean(not_done * w * next_f)

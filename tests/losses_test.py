@@ -57,10 +57,12 @@ def test_srdice_loss():
 
 def test_dual_dice_objective():
   objective = losses.dual_dice_objective(
-      w=_tensor(2.0, -1.0),
-      f=_tensor(1.0, 3.0),
-      next_f=_tensor(2.0, 5.0),
-      start_f=_tensor(4.0, 6.0),
+      losses.DiceValues(
+          w=_tensor(2.0, -1.0),
+          f=_tensor(1.0, 3.0),
+          next_f=_tensor(2.0, 5.0),
+          start_f=_tensor(4.0, 6.0),
+      ),
       gamma=_GAMMA,
       not_done=_tensor(1.0, 0.0),
   )
@@ -72,10 +74,12 @@ def test_dual_dice_objective():
 
 def test_dual_dice_objective_with_three_halves():
   objective = losses.dual_dice_objective(
-      w=_tensor(-4.0),
-      f=_tensor(1.0),
-      next_f=_tensor(0.0),
-      start_f=_tensor(0.0),
+      losses.DiceValues(
+          w=_tensor(-4.0),
+          f=_tensor(1.0),
+          next_f=_tensor(0.0),
+          start_f=_tensor(0.0),
+      ),
       gamma=_GAMMA,
       not_done=_tensor(1.0),
       power=1.5,
@@ -86,10 +90,12 @@ def test_dual_dice_objective_with_three_halves():
 def _gradient_dice(**options):
   return float(
       losses.gradient_dice_objective(
-          w=_tensor(2.0, 1.0),
-          f=_tensor(1.0, 3.0),
-          next_f=_tensor(2.0, 5.0),
-          start_f=_tensor(4.0, 6.0),
+          losses.DiceValues(
+              w=_tensor(2.0, 1.0),
+              f=_tensor(1.0, 3.0),
+              next_f=_tensor(2.0, 5.0),
+              start_f=_tensor(4.0, 6.0),
+          ),
           u=tf.constant(0.5),
           gamma=_GAMMA,
           not_done=_tensor(1.0, 0.0),
@@ -114,8 +120,7 @@ def test_printed_gradient_dice_has_no_maximum_over_f():
   scaled = [
       float(
           losses.gradient_dice_objective(
-              *(scale * _tensor(1.0) if i in (1, 2, 3) else _tensor(2.0)
-                for i in range(4)),
+              losses.DiceValues(_tensor(2.0), *3 * [scale * _tensor(1.0)]),
               u=tf.constant(0.0),
               gamma=_GAMMA,
               not_done=_tensor(0.0),

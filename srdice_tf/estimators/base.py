@@ -99,17 +99,37 @@ def generator(seed: int, name: str) -> tf.random.Generator:
   return tf.random.Generator.from_seed(int(state.generate_state(1)[0]))
 
 
-def gradient_step(optimizer, variables, loss_function) -> tf.Tensor:
-  """Takes one step down the loss; returns the loss before it."""
+def gradient_step(optimizers, variables, loss_function) -> tf.Tensor:
+  """Takes one step down the loss.
+
+  Args:
+    optimizers: one, or several with variables each.
+    variables: a list, or a list for each of several optimisers.
+    loss_function: returns the loss, a scalar.
+
+  Returns:
+    The loss before the step, known only after it: what depends on it reads the
+    new variables.
+  """
+  if not isinstance(optimizers, tuple):
+    optimizers, variables = (optimizers,), (variables,)
   with tf.GradientTape(watch_accessed_variables=False) as tape:
     tape.watch(variables)
     loss = loss_function()
   gradients = tape.gradient(loss, variables)
-  optimizer.apply_gradients(zip(gradients, variables))
-  return loss
+  # Said explicitly: Grappler loses the order of a read before an assignment,
+  # and a late read would see the new value, in some runs.
+  with tf.control_dependencies([loss, *tf.nest.flatten(gradients)]):
+    applied = [
+        optimizer.apply_gradients(zip(*pairs))
+        for optimizer, *pairs in zip(optimizers, gradients, variables)
+    ]
+  with tf.control_dependencies(applied):
+    return tf.identity(loss)
 
 
-def polyak_update(targets, sources, tau: float):
-  """Moves each target a share tau towards its source."""
-  for target, source in zip(targets, sources):
-    target.assign_add(tau * (source - target))
+def polyak_update(targets, sources, tau: float, after: tf.Tensor):
+  """Moves each target a share tau towards its source, as it is after `after`."""
+  with tf.control_dependencies([after]):
+    for target, source in zip(targets, sources):
+      target.assign_add(tau * (source - target))

@@ -42,7 +42,7 @@ class DeepTD(base.Estimator):
         lambda: losses.mean_squared_error(self._q(batch.inputs)[:, 0], target),
     )
     base.polyak_update(
-        self._target.trainable_variables, variables, self.config.tau
+        self._target.trainable_variables, variables, self.config.tau, loss
     )
     return {'loss': loss}
 

@@ -117,6 +117,6 @@ class Representation(tf.Module):
         ),
     )
     base.polyak_update(
-        self._target.trainable_variables, variables, self.config.tau
+        self._target.trainable_variables, variables, self.config.tau, loss
     )
     return {'loss': loss}

@@ -1,0 +1,40 @@
+"""What DualDICE and GradientDICE share: networks f and w, steps in turn."""
+
+import tensorflow as tf
+
+from srdice_tf import losses
+from srdice_tf.estimators import base
+from srdice_tf.networks import layers
+
+
+class NeuralDICE(base.RatioEstimator):
+  """Ratio w(s, a), a network of its own, beside an adversary f(s, a)."""
+
+  def __init__(self, name, problem, config, seed, activation, learning_rate):
+    super().__init__(name, problem, config, seed)
+    hidden = [config.num_features, config.num_features]
+    size = problem.inputs.size
+    self._f = layers.mlp(size, hidden, 1, self.init_rng, activation)
+    self._w = layers.mlp(size, hidden, 1, self.init_rng, activation)
+    self._f_optimizer = layers.adam(learning_rate, config.adam_epsilon)
+    self._w_optimizer = layers.adam(learning_rate, config.adam_epsilon)
+    self.phases = (base.Phase(name, config.updates, self._step),)
+
+  def _step(self) -> dict[str, tf.Tensor]:
+    """Draws a minibatch, updates f and w in turn, returns metrics."""
+    raise NotImplementedError
+
+  def _sample(self):
+    """Returns transitions and as many pairs (s0, a0) [B, S + A]."""
+    size = self.config.ratio_batch_size
+    batch = self.problem.sample(size, self.rng)
+    return batch, self.problem.sample_starts(size, self.rng)
+
+  def _values(self, batch, starts) -> losses.DiceValues:
+    f = self._f(tf.concat([batch.inputs, batch.next_inputs, starts], 0))
+    now, after, start = tf.split(f[:, 0], 3)  # [B] each
+    w = self._w(batch.inputs)[:, 0]  # [B]
+    return losses.DiceValues(w, now, after, start)
+
+  def ratio(self, inputs):
+    return self._w(inputs)[:, 0]
