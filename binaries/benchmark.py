@@ -13,6 +13,7 @@ from absl import flags
 
 from binaries import cli
 from srdice_tf.benchmarks import data
+from srdice_tf.benchmarks import estimators
 
 _GROUPS = {
     'batch': lambda n: data.batching('HalfCheetah-v4', 25, max(n // 250, 1)),
@@ -20,6 +21,7 @@ _GROUPS = {
     + data.collecting('Hopper-v4', n, goal=None)
     + data.collecting('ALE/Pong-v5', max(n // 10, 1), goal=None),
     'memory': lambda n: data.frame_memory('ALE/Pong-v5', max(2 * n // 5, 1)),
+    'steps': lambda n: estimators.steps(num_transitions=n),
 }
 _ONLY = flags.DEFINE_multi_enum(
     'only', None, list(_GROUPS), 'What to measure; default: everything.'

@@ -129,7 +129,7 @@ def gradient_step(optimizers, variables, loss_function) -> tf.Tensor:
 
 
 def polyak_update(targets, sources, tau: float, after: tf.Tensor):
-  """Moves each target a share tau towards its source, as it is after `after`."""
+  """Moves each target a share tau towards its source, when `after` is known."""
   with tf.control_dependencies([after]):
     for target, source in zip(targets, sources):
       target.assign_add(tau * (source - target))

@@ -44,15 +44,16 @@ class SRDICE(base.RatioEstimator):
     features, starts = self._representation.features, self._start_successors
     index = self.rng.uniform([size], 0, features.shape[0], tf.int32)
     start_index = self.rng.uniform([size], 0, starts.shape[0], tf.int32)
-    batch, start_batch = (  # [B, F], [B, F]
-        tf.gather(features, index),
-        tf.gather(starts, start_index),
-    )
+    batch = tf.gather(features, index)  # [B, F]
+    # The start term is linear in psi: the mean of the minibatch will do.
+    start_mean = tf.sparse.segment_mean(
+        starts, start_index, tf.zeros([size], tf.int32), num_segments=1
+    )  # [1, F]
     loss = base.gradient_step(
         self._optimizer,
         self._ratio.trainable_variables,
         lambda: losses.srdice_loss(
-            self._ratio(batch), self._ratio(start_batch), self.problem.gamma
+            self._ratio(batch), self._ratio(start_mean), self.problem.gamma
         ),
     )
     return {'loss': loss}
