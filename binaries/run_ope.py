@@ -19,6 +19,7 @@ from binaries import common_flags
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import ope
+from srdice_tf.experiments import seeds
 from srdice_tf.experiments import setup
 from srdice_tf.reports import ope as report
 
@@ -85,8 +86,10 @@ def main(_) -> None:
     results.append(ope.run(config, run_dirs[-1]))
     print(report.details_lines(results[-1]))
   print(report.results_table(results))
+  picture = os.path.join(output_dir, 'curve.png')
+  seeds.plot(run_dirs, picture, f'{name}, {len(run_dirs)} seed(s)')
   print(
-      f'picture       {os.path.join(run_dirs[-1], "curve.png")}\n'
+      f'picture       {picture}\n'
       f'next          tensorboard --logdir={output_dir}'
   )
 

@@ -65,6 +65,18 @@ def test_closed_form_ratio_on_the_chain(chain, on_chain):
   assert float(value) == pytest.approx(chain.value, rel=0.1)
 
 
+def test_mean_ratio_of_on_policy_data(on_chain):
+  """The uniform policy visits all pairs of the chain equally often.
+
+  So these data are its own; no episode ends: ratios have the mean 1.
+  """
+  srdice = on_chain['srdice']
+  w, _ = srdice.closed_form()
+  features = tf.cast(srdice._representation.features, tf.float64)
+  mean = float(tf.reduce_mean(tf.linalg.matvec(features, w)))
+  assert mean == pytest.approx(1.0, abs=0.02)
+
+
 def test_theorem_4_on_learned_features(on_chain):
   """SR-DICE's closed form and least-squares Deep SR give one estimate."""
   details = on_chain['srdice'].details()
@@ -78,9 +90,9 @@ def test_ratio_estimators_on_the_chain(chain):
   estimators = _train(
       chain,
       ['dual_dice', 'gradient_dice'],
-      updates=8000,
-      dual_dice_learning_rate=3e-4,
-      gradient_dice_learning_rate=3e-4,
+      updates=16_000,
+      dual_dice_learning_rate=2e-4,
+      gradient_dice_learning_rate=2e-4,
   )
   for name, estimator in estimators.items():
     ratios = estimator.ratios().numpy()
@@ -91,6 +103,7 @@ def test_ratio_estimators_on_the_chain(chain):
         err_msg=name,
     )
     assert float(estimator.estimate()) == pytest.approx(chain.value, rel=0.2)
+    assert ratios.mean() == pytest.approx(1.0, abs=0.02), name
 
 
 def test_random_mdp_with_unequal_data():
@@ -108,6 +121,7 @@ def test_adam_converges_to_the_closed_form(chain, on_chain):
   srdice = estimators['srdice']
   value = float(srdice.estimate())
   assert value == pytest.approx(srdice.details()['closed_form'], rel=0.02)
+  assert np.mean(srdice.ratios()) == pytest.approx(1.0, abs=0.02)
 
 
 def test_value_of_any_other_reward(chain, on_chain):
