@@ -14,6 +14,7 @@ from absl import flags
 from binaries import cli
 from srdice_tf.benchmarks import data
 from srdice_tf.benchmarks import estimators
+from srdice_tf.benchmarks import whole
 
 _GROUPS = {
     'batch': lambda n: data.batching('HalfCheetah-v4', 25, max(n // 250, 1)),
@@ -22,6 +23,8 @@ _GROUPS = {
     + data.collecting('ALE/Pong-v5', max(n // 10, 1), goal=None),
     'memory': lambda n: data.frame_memory('ALE/Pong-v5', max(2 * n // 5, 1)),
     'steps': lambda n: estimators.steps(num_transitions=n),
+    'td3': lambda n: whole.td3('HalfCheetah-v4'),
+    'ope_memory': lambda n: whole.ope_memory('Humanoid-v4', 10 * n),
 }
 _ONLY = flags.DEFINE_multi_enum(
     'only', None, list(_GROUPS), 'What to measure; default: everything.'

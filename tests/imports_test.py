@@ -28,8 +28,8 @@ _ALLOWED = {
     'replay': _BASE,
     'resuming': _DATA,
     'collection': _DATA | {'resuming'} | _SERVICES,
-    'agents': _DATA | _SERVICES,
     'evaluation': _DATA | _SERVICES,
+    'agents': _DATA | _SERVICES | {'evaluation'},
 }
 for _part in ('reports', 'experiments', 'benchmarks', 'binaries'):
   _ALLOWED[_part] = set(_ALLOWED)  # All above.

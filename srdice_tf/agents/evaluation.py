@@ -1,6 +1,4 @@
-"""Returns and values of trained policies, by playing in the environment."""
-
-import math
+"""Returns of policies while they train, by playing in the environment."""
 
 import numpy as np
 import tensorflow as tf
@@ -8,10 +6,6 @@ from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import environments
-from srdice_tf.policies import seeded
-from srdice_tf.policies import settings
-
-_NEGLIGIBLE = 1e-4  # A discount below it ends a roll-out.
 
 
 def compiled_actions(policy: tf_policy.TFPolicy):
@@ -51,46 +45,3 @@ class Evaluator:
 
   def close(self):
     self._env.close()
-
-
-def target_values(
-    env_id: str,
-    policy: tf_policy.TFPolicy,
-    gamma: float,
-    seed: int,
-    num_rollouts: int = 100,
-    num_envs: int = 25,
-) -> np.ndarray:
-  """Returns (1-gamma) sum_t gamma^t r_t of the target policy, [num_rollouts].
-
-  Args:
-    env_id: of the environment.
-    policy: the deterministic policy that the target policy adds noise to.
-    gamma: the discount.
-    seed: of environments and noise.
-    num_rollouts: a multiple of `num_envs`.
-    num_envs: that step together.
-  """
-  horizon = math.ceil(math.log(_NEGLIGIBLE) / math.log(gamma))
-  # A time limit does not end the process whose value this is.
-  limit = max(environments.time_limit(env_id) or 0, horizon)
-  env = environments.load_batch(
-      env_id, num_envs, seed, max_episode_steps=limit, single_episode=True
-  )
-  noisy = seeded.SeededPyPolicy(settings.target_policy(policy), num_envs, seed)
-  rounds = [
-      _discounted_returns(env, noisy, gamma, episode)
-      for episode in range(num_rollouts // num_envs)
-  ]
-  env.close()
-  return (1.0 - gamma) * np.concatenate(rounds)
-
-
-def _discounted_returns(env, policy, gamma: float, episode: int) -> np.ndarray:
-  step = env.restore([episode] * env.batch_size, [()] * env.batch_size)
-  totals, discount = np.zeros(env.batch_size), 1.0  # [B]
-  while not env.all_ended:
-    step = env.step(policy.action(step).action)
-    totals += discount * step.reward
-    discount *= gamma
-  return totals

@@ -12,7 +12,9 @@ from srdice_tf import errors
 from srdice_tf.agents import evaluation
 from srdice_tf.agents import factory
 from srdice_tf.agents import run_files
+from srdice_tf.evaluation import truth
 from srdice_tf.policies import base
+from srdice_tf.policies import settings
 from srdice_tf.policies import weights
 
 NUM_EPISODES = 20
@@ -202,13 +204,14 @@ def measure(env_id: str, path: str, gamma: float) -> dict:
   evaluator = evaluation.Evaluator(env_id, NUM_EPISODES, _SEED)
   returns = evaluator.returns(evaluation.compiled_actions(policy), 0)
   evaluator.close()
-  values = evaluation.target_values(env_id, policy, gamma, _SEED, NUM_ROLLOUTS)
-  error = values.std(ddof=1) / np.sqrt(len(values))
+  target = truth.policy_value(
+      env_id, settings.target_policy(policy), gamma, NUM_ROLLOUTS, _SEED
+  )
   return {
       'return_mean': round(float(returns.mean()), 4),
       'return_std': round(float(returns.std(ddof=1)), 4),
       'return_episodes': NUM_EPISODES,
-      'value': float(values.mean()),
-      'value_standard_error': float(error),
+      'value': target.value,
+      'value_standard_error': target.standard_error,
       'value_rollouts': NUM_ROLLOUTS,
   }

@@ -1,0 +1,70 @@
+"""Figures of whole jobs: training of a policy, memory of an evaluation."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from srdice_tf import environments
+from srdice_tf.agents import speed
+from srdice_tf.benchmarks import measure
+
+_FLOAT_BYTES = 4
+# A little of each phase: memory does not grow with the number of steps.
+_FEW_STEPS = {'encoder_steps': 20, 'successor_steps': 20, 'updates': 20}
+
+
+def td3(env_id: str) -> list[measure.Result]:
+  """Where the time of training goes."""
+  found = speed.measure_td3(env_id)
+  return [
+      measure.at_most(
+          f'TD3 on {env_id}: share of time outside of the update',
+          found.share_outside,
+          0.3,
+          f'{found.steps_per_second:.0f} steps/s with learning,'
+          f' {found.update_milliseconds:.1f} ms an update',
+      )
+  ]
+
+
+def ope_memory(env_id: str, num_transitions: int) -> list[measure.Result]:
+  """Peak memory of run_ope against the size of its data set."""
+  with tempfile.TemporaryDirectory() as directory:
+    data = os.path.join(directory, 'data')
+    collecting = _peak_bytes(
+        'collect_dataset', env=env_id, dataset_dir=data,
+        num_transitions=num_transitions,
+    )
+    peak = _peak_bytes(
+        'run_ope', env=env_id, dataset_dir=data,
+        num_transitions=num_transitions, truth_episodes=2,
+        output_dir=os.path.join(directory, 'run'), **_FEW_STEPS,
+    )
+  env = environments.load(env_id)
+  values = env.observation_spec().shape[0] + env.action_spec().shape[0]
+  # An observation, an action, a reward and a discount each.
+  size = num_transitions * (values + 2) * _FLOAT_BYTES
+  return [
+      measure.at_most(
+          f'peak memory of run_ope on {env_id} / its data in float32',
+          peak / size,
+          3.0,
+          f'{peak / 2**30:.2f} GiB (collecting: {collecting / 2**30:.2f} GiB),'
+          f' {num_transitions:,} transitions of {size / 2**30:.2f} GiB',
+      )
+  ]
+
+
+def _peak_bytes(binary: str, **flags) -> int:
+  """Runs a binary; returns the largest memory that it was resident in."""
+  arguments = [f'--{name}={value}' for name, value in flags.items()]
+  process = subprocess.Popen(
+      [sys.executable, f'binaries/{binary}.py', *arguments],
+      stdout=subprocess.DEVNULL,
+      stderr=subprocess.DEVNULL,
+  )
+  _, status, usage = os.wait4(process.pid, 0)
+  if status:
+    raise RuntimeError(f'{binary} {" ".join(arguments)} failed: {status}')
+  return 1024 * usage.ru_maxrss
