@@ -56,6 +56,8 @@ class RunFiles:
   def save_checkpoint(self, step: int, write):
     """Calls `write(directory)`, then drops the earlier checkpoints."""
     final = self.path(f'checkpoint-{step:09d}')
+    if os.path.exists(final):
+      return  # Interrupted right after an evaluation, which saves too.
     temporary = f'{final}.tmp'
     shutil.rmtree(temporary, ignore_errors=True)
     os.makedirs(temporary)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pathlib
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from srdice_tf import errors
 from srdice_tf.agents import configs
 from srdice_tf.agents import evaluation
 from srdice_tf.agents import factory
+from srdice_tf.agents import run_files
 from srdice_tf.agents import trainer
 from srdice_tf.policies import base
 from srdice_tf.policies import saved
@@ -94,6 +96,16 @@ def test_points_after_the_checkpoint_are_made_again(tmp_path):
   run.files.add_point(later, factory.policy_network(run.agent))
   os.makedirs(tmp_path / 'checkpoint-000001500.tmp')
   assert _points(_run(tmp_path, config)) == points
+
+
+def test_a_step_is_saved_once(tmp_path):
+  """An interrupt right after an evaluation asks for the same checkpoint."""
+  files = run_files.RunFiles(str(tmp_path))
+  for text in ('first', 'second'):
+    files.save_checkpoint(
+        7, lambda path, text=text: (pathlib.Path(path) / text).touch()
+    )
+  assert os.listdir(files.latest_checkpoint()) == ['first']
 
 
 def test_the_saved_model_and_the_weights_give_the_policys_actions(tmp_path):
