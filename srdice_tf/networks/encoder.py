@@ -64,4 +64,19 @@ class LinearRatio(tf.keras.Model):
 
   def call(self, features: tf.Tensor) -> tf.Tensor:
     """Returns mean_i(w_i x_i) [B] of features [B, F]."""
-    return tf.linalg.matvec(features, self.w) / float(self.w.shape[0])
+    return _matvec(features, self.w) / float(self.w.shape[0])
+
+
+@tf.custom_gradient
+def _matvec(features, w):
+  """Returns features w, with a gradient that is a row times a matrix.
+
+  TensorFlow's own multiplies with the transposed features: on CPUs four times
+  slower, a fifth of a step of w.
+  """
+
+  def gradient(upstream):  # [B]
+    to_w = tf.matmul(upstream[None], features)[0]  # [F]
+    return upstream[:, None] * w, to_w
+
+  return tf.linalg.matvec(features, w), gradient
