@@ -22,8 +22,9 @@ def define_env() -> flags.FlagHolder[str]:
       'env',
       flags.DEFINE_string,
       None,
-      'Environment: a gymnasium id, such as HalfCheetah-v4 or ALE/Pong-v5, or '
-      'FiveStateChain.',
+      'Environment: a gymnasium id, such as HalfCheetah-v4 or ALE/Pong-v5, '
+      'FiveStateChain, GridWalk, or RandomMDP-20-3-5-0 (states, actions, '
+      'branching, seed).',
       required=True,
   )
 
@@ -36,7 +37,8 @@ def define_policy() -> flags.FlagHolder[str]:
       'pretrained',
       'Base policy: pretrained (shipped for the environment; also '
       'pretrained:weak, :medium, :good), untrained, random, the directory of a '
-      'TF-Agents SavedModel, or a file of weights (.npz).',
+      'TF-Agents SavedModel, a file of weights (.npz), or of a table of '
+      'probabilities (.npy).',
   )
 
 
@@ -49,7 +51,9 @@ def define_setting() -> flags.FlagHolder[str]:
       'Behaviour policy. Continuous actions: hard (default; noise 0.2, a fifth '
       'of the actions uniform) or easy (noise 0.133). Discrete actions: main '
       '(default; epsilon 0.1), noise (epsilon 0.2, a fifth of the episodes '
-      'greedy) or separate (epsilon 0.1; --policy names the other agent).',
+      'greedy) or separate (epsilon 0.1; --policy names the other agent). '
+      'Finite MDPs: alpha0 (default), alpha0.33 or alpha0.66, a uniform action '
+      'with probability 2/3 (1 - alpha).',
   )
 
 
@@ -59,7 +63,7 @@ def define_num_transitions() -> flags.FlagHolder[int]:
       flags.DEFINE_integer,
       None,
       'Transitions to collect; default as in the paper: hard 50,000, easy '
-      '500,000, discrete actions 1,000,000.',
+      '500,000, discrete actions 1,000,000, finite MDPs 80,000.',
       lower_bound=1,
   )
 
@@ -127,6 +131,7 @@ def define_fields(config_class) -> Callable[[], dict]:
       int: flags.DEFINE_integer,
       float: flags.DEFINE_float,
       bool: flags.DEFINE_boolean,
+      str: flags.DEFINE_string,
   }
   texts = _attribute_texts(config_class.__doc__)
   holders = {}

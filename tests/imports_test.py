@@ -8,13 +8,14 @@ import pytest
 from tests import source_tree
 
 # What each part of srdice_tf may import. A new part needs a line here.
-_BASE = {'errors', 'types'}
+_BASE = {'errors', 'types', 'finite'}
 _DATA = _BASE | {'environments', 'policies', 'replay'}
 _SERVICES = {'logging', 'interrupts'}
 _ALLOWED = {
     'srdice_tf': set(),
     'errors': set(),
     'types': set(),
+    'finite': set(),
     'interrupts': set(),
     'logging': _BASE,
     # Estimation.

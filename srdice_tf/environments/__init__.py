@@ -1,5 +1,6 @@
 """gymnasium environments behind TF-Agents' PyEnvironment."""
 
+from srdice_tf.environments.finite_mdps import mdp_of
 from srdice_tf.environments.suite import CONTINUOUS_TASKS
 from srdice_tf.environments.suite import description
 from srdice_tf.environments.suite import load
@@ -7,5 +8,6 @@ from srdice_tf.environments.suite import load_batch
 from srdice_tf.environments.suite import time_limit
 
 __all__ = [
-    'CONTINUOUS_TASKS', 'description', 'load', 'load_batch', 'time_limit',
+    'CONTINUOUS_TASKS', 'description', 'load', 'load_batch', 'mdp_of',
+    'time_limit',
 ]

@@ -9,7 +9,7 @@ import mujoco
 from srdice_tf import errors
 from srdice_tf.environments import atari
 from srdice_tf.environments import batched
-from srdice_tf.environments import chain
+from srdice_tf.environments import finite_mdps
 from srdice_tf.environments import gymnasium_env
 
 # The paper's Ant observes contact forces: 111 numbers, where v4 gives 27.
@@ -33,9 +33,8 @@ def _warn(message: str):
 
 
 mujoco.set_mju_user_warning(_warn)
-gymnasium.register(
-    'FiveStateChain', entry_point=chain.FiveStateChain, max_episode_steps=200
-)
+for _id in (finite_mdps.CHAIN, finite_mdps.GRID_WALK):
+  finite_mdps.register(_id)
 
 
 def load(
@@ -45,7 +44,8 @@ def load(
 
   Args:
     env_id: any gymnasium id with Box or Discrete actions; 'ALE/...' ids get
-      the paper's pre-processing; 'FiveStateChain'.
+      the paper's pre-processing; the finite MDPs 'FiveStateChain', 'GridWalk'
+      and 'RandomMDP-<states>-<actions>-<branching>-<seed>'.
     seed: of the episodes; the same seed gives the same run.
     max_episode_steps: replaces the environment's own time limit.
 
@@ -87,6 +87,7 @@ def time_limit(env_id: str) -> int | None:
 
 
 def _spec(env_id: str):
+  finite_mdps.register(env_id)
   try:
     return gymnasium.spec(env_id)
   except gymnasium.error.Error as error:

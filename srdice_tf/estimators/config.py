@@ -28,6 +28,11 @@ class Config:
     dual_dice_power: p of DualDICE's convex function |w|^p / p.
     gradient_dice_norm_weight: lambda of GradientDICE.
     gradient_dice_f_penalty: whether GradientDICE has its -1/2 E[f^2].
+    tabular_successor: SR of tabular SR-DICE: empirical, given or td.
+    tabular_learning_rate: of the SR that it learns by TD.
+    tabular_regularizer: of tabular DualDICE's matrices.
+    tabular_discount_data: whether it weighs step t by gamma^t.
+    tabular_missing_mass: of d_pi that may lie on pairs the data lack.
   """
 
   encoder_steps: int = 30_000
@@ -50,6 +55,11 @@ class Config:
   dual_dice_power: float = 2.0
   gradient_dice_norm_weight: float = 1.0
   gradient_dice_f_penalty: bool = True
+  tabular_successor: str = 'empirical'
+  tabular_learning_rate: float = 0.1
+  tabular_regularizer: float = 1e-8
+  tabular_discount_data: bool = False
+  tabular_missing_mass: float = 0.01
 
 
 PRESETS = {

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from srdice_tf import finite
 from srdice_tf.networks import inputs as inputs_lib
 
 _CHUNK = 8192
@@ -44,6 +45,7 @@ class Problem:
       inputs: inputs_lib.VectorInputs,
       gamma: float,
       cache: bool = True,
+      mdp: finite.FiniteMDP | None = None,
   ):
     """Computes the parameters of the target policy over the data.
 
@@ -54,11 +56,13 @@ class Problem:
       gamma: discount.
       cache: whether to keep the parameters; without, they are computed anew
         for each minibatch, to the same numbers.
+      mdp: the MDP itself, where it is finite and known.
     """
     self.dataset = dataset
     self.actions = actions
     self.inputs = inputs
     self.gamma = gamma
+    self.mdp = mdp
     self.size = dataset.num_transitions
     self.num_starts = dataset.num_initial_states
     self._next, self._start = None, None

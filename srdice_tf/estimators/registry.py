@@ -12,6 +12,8 @@ from srdice_tf.estimators import gradient_dice
 from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.estimators import representation
 from srdice_tf.estimators import srdice
+from srdice_tf.estimators import tabular_dual_dice
+from srdice_tf.estimators import tabular_srdice
 
 # Those over the successor representation share one.
 _OVER_REPRESENTATION = {'srdice': srdice.SRDICE, 'deep_sr': deep_sr.DeepSR}
@@ -19,6 +21,8 @@ _OTHERS = {
     'deep_td': deep_td.DeepTD,
     'dual_dice': dual_dice.DualDICE,
     'gradient_dice': gradient_dice.GradientDICE,
+    'tabular_srdice': tabular_srdice.TabularSRDICE,
+    'tabular_dual_dice': tabular_dual_dice.TabularDualDICE,
 }
 NAMES = (*_OVER_REPRESENTATION, *_OTHERS)
 

@@ -56,7 +56,7 @@ class Task:
     self.codec = collection.codec_of(env)
     self._specs = env.observation_spec(), env.action_spec()
     self.setting_name = config.setting or settings.default_setting(
-        env.action_spec()
+        env.action_spec(), env.observation_spec()
     )
     self._setting = settings.setting(self.setting_name, env.action_spec())
     base_policy = loading.load(config.policy, config.env_id, *self._specs)
@@ -115,11 +115,7 @@ class Task:
         cache = json.load(file)
     if key not in cache:
       cache[key] = {
-          name: dataclasses.asdict(
-              truth_lib.policy_value(
-                  config.env_id, policy, config.gamma, config.truth_episodes
-              )
-          )
+          name: dataclasses.asdict(self._value(policy))
           for name, policy in (
               ('target', self.target),
               ('behaviour', self.behaviour),
@@ -131,12 +127,30 @@ class Task:
         for name, fields in cache[key].items()
     }
 
+  def _value(self, policy) -> truth_lib.PolicyValue:
+    """Returns the value by roll-outs, but exact where the MDP is known."""
+    env_id, gamma = self.config.env_id, self.config.gamma
+    value = truth_lib.policy_value(
+        env_id, policy, gamma, self.config.truth_episodes
+    )
+    mdp, table = environments.mdp_of(env_id), actions.probability_table(policy)
+    if mdp is None or table is None:
+      return value
+    return dataclasses.replace(
+        value, value=mdp.value(table, gamma), standard_error=0.0
+    )
+
   def problem(self, dataset: dataset_lib.Dataset) -> problem_lib.Problem:
     """Returns what estimators are built from."""
-    return make_problem(self.target, dataset, self._specs, self.config.gamma)
+    mdp = environments.mdp_of(self.config.env_id)
+    return make_problem(
+        self.target, dataset, self._specs, self.config.gamma, mdp
+    )
 
 
-def make_problem(policy, dataset, specs, gamma: float) -> problem_lib.Problem:
+def make_problem(
+    policy, dataset, specs, gamma: float, mdp=None
+) -> problem_lib.Problem:
   """Returns the problem of evaluating any TF-Agents policy on a data set."""
   if not 0.0 < gamma < 1.0:
     raise errors.UserError(f'--gamma={gamma}: must lie between 0 and 1.')
@@ -145,11 +159,14 @@ def make_problem(policy, dataset, specs, gamma: float) -> problem_lib.Problem:
       actions.target_actions(policy),
       inputs_lib.VectorInputs(*specs),
       gamma,
+      mdp=mdp,
   )
 
 
 def check_dataset(dataset: dataset_lib.Dataset, path: str):
   """Raises an error if a data set cannot be learned from."""
+  if not dataset.num_transitions:
+    raise errors.UserError(f'--dataset_dir={path}: there are no transitions.')
   if not dataset.num_initial_states:
     raise errors.UserError(f'--dataset_dir={path}: there are no start states.')
   for name in ('rewards', 'actions', 'not_done'):

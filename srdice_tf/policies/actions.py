@@ -5,6 +5,7 @@ data set they are computed once; to draw an action is then a few operations
 instead of a call of the policy's network.
 """
 
+import numpy as np
 import tensorflow as tf
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
@@ -23,6 +24,23 @@ def target_actions(policy: tf_policy.TFPolicy) -> 'TargetActions':
     except NotImplementedError:
       return TargetActions(policy)
   return TargetActions(policy)
+
+
+def probability_table(policy: tf_policy.TFPolicy) -> np.ndarray | None:
+  """Returns the probabilities [S, A] of a policy for a finite MDP.
+
+  None if states are no integers, or the policy gives no probabilities that
+  depend on the state alone.
+  """
+  spec = policy.time_step_spec.observation
+  is_finite = spec.shape.rank == 0 and spec.dtype.is_integer
+  if not is_finite or tf.nest.flatten(policy.policy_state_spec):
+    return None
+  actions = target_actions(policy)
+  if not isinstance(actions, CategoricalActions):
+    return None
+  states = tf.range(int(spec.maximum) + 1, dtype=spec.dtype)
+  return actions.parameters(states).numpy().astype(np.float64)
 
 
 class TargetActions:
@@ -83,7 +101,8 @@ class CategoricalActions(TargetActions):
     return tf.exp(tf.transpose(log_probabilities))  # [B, A]
 
   def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
-    uniform = rng.uniform([tf.shape(parameters)[0], 1])  # [B, 1]
+    shape = tf.shape(parameters)[0], 1
+    uniform = rng.uniform(shape, dtype=parameters.dtype)  # [B, 1]
     below = tf.cumsum(parameters, axis=1)[:, :-1] <= uniform  # [B, A - 1]
     actions = tf.reduce_sum(tf.cast(below, tf.int64), axis=1)  # [B]
     return tf.cast(actions, self._policy.action_spec.dtype)

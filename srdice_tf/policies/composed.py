@@ -39,10 +39,7 @@ class UniformPolicy(DistributionPolicy):
   """Uniformly random actions within the bounds."""
 
   def __init__(self, observation_spec, action_spec):
-    super().__init__(
-        tensor_spec.from_spec(ts.time_step_spec(observation_spec)),
-        tensor_spec.from_spec(action_spec),
-    )
+    super().__init__(*tensor_specs(observation_spec, action_spec))
 
   def _distribution(self, time_step, policy_state):
     batch_size = tf.shape(time_step.discount)[0]
@@ -160,6 +157,14 @@ class EpisodeMixture(DistributionPolicy):
   def _mixture(self, time_step, weights):
     components = [p.distribution(time_step).action for p in self._policies]
     return distributions.mixture(weights, components)
+
+
+def tensor_specs(observation_spec, action_spec):
+  """Returns the specs of time steps and actions that a policy is made with."""
+  return (
+      tensor_spec.from_spec(ts.time_step_spec(observation_spec)),
+      tensor_spec.from_spec(action_spec),
+  )
 
 
 def _bounds(action_spec) -> tuple[np.ndarray, np.ndarray]:

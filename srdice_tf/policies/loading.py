@@ -9,6 +9,7 @@ from srdice_tf import errors
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
 from srdice_tf.policies import saved
+from srdice_tf.policies import tabular
 from srdice_tf.policies import weights
 
 PRETRAINED, UNTRAINED, RANDOM = 'pretrained', 'untrained', 'random'
@@ -23,7 +24,8 @@ def load(
     name: 'pretrained', the one shipped for the environment, or
       'pretrained:weak', ':medium', ':good', earlier ones of the same run;
       'untrained', a network with random weights; 'random', uniform actions; a
-      directory with a TF-Agents SavedModel; a file of weights (.npz).
+      directory with a TF-Agents SavedModel; a file of weights (.npz), or of a
+      finite MDP's table of probabilities (.npy).
     env_id: the environment.
     observation_spec: of the environment.
     action_spec: of the environment, bounded.
@@ -38,17 +40,23 @@ def load(
   if name == UNTRAINED:
     return base.deterministic_policy(*specs)
   if kind == PRETRAINED:
+    policy = tabular.shipped(env_id, *specs)
+    if policy is not None:
+      return policy
     network = weights.load_pretrained(env_id, *specs, checkpoint or 'best')
     return base.deterministic_policy(*specs, network)
   if os.path.isdir(name):
     return saved.load(name, *specs)
+  if os.path.isfile(name) and name.endswith('.npy'):
+    return tabular.load(name, *specs)
   if os.path.isfile(name):
     network = weights.make_network(*specs)
     weights.restore(name, network)
     return base.deterministic_policy(*specs, network)
   raise errors.UserError(
       f'--policy={name}: no such file or directory; expected {PRETRAINED},'
-      f' {UNTRAINED}, {RANDOM}, a TF-Agents SavedModel or a file of weights.'
+      f' {UNTRAINED}, {RANDOM}, a TF-Agents SavedModel, a file of weights (.npz)'
+      ' or of probabilities (.npy).'
   )
 
 

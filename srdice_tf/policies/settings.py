@@ -1,7 +1,7 @@
 """The paper's target and behaviour policies around a base policy.
 
 Continuous control (section 5 of the notes): easy and hard. Discrete actions
-(section 6): main, noise and separate.
+(section 6): main, noise and separate; for finite MDPs DualDICE's alphas.
 """
 
 import dataclasses
@@ -11,6 +11,7 @@ from tf_agents.policies import tf_policy
 from srdice_tf import errors
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
+from srdice_tf.policies import tabular
 
 TARGET_SIGMA = 0.1
 
@@ -34,6 +35,15 @@ class Setting:
   greedy_probability: float = 0.0
 
 
+def _alpha(alpha: float) -> Setting:
+  """Returns DualDICE's behaviour policy, the nearer to pi the larger alpha.
+
+  On its grid, exploration is 0.1 for pi and 0.1 + 0.6 (1 - alpha) for pi_b: pi,
+  but a uniform action with probability 2/3 (1 - alpha). 200 episodes of 400.
+  """
+  return Setting(80_000, epsilon=2.0 / 3.0 * (1.0 - alpha))
+
+
 CONTINUOUS = {
     'easy': Setting(500_000, sigma=0.133),
     'hard': Setting(50_000, sigma=0.2, uniform_probability=0.2),
@@ -43,12 +53,22 @@ DISCRETE = {
     'noise': Setting(1_000_000, epsilon=0.2, greedy_probability=0.2),
     # Around the policy of another agent, which the caller passes.
     'separate': Setting(1_000_000, epsilon=0.1),
+    'alpha0': _alpha(0.0),
+    'alpha0.33': _alpha(0.33),
+    'alpha0.66': _alpha(0.66),
 }
 NAMES = (*CONTINUOUS, *DISCRETE)
 
 
-def default_setting(action_spec) -> str:
-  return 'main' if base.is_discrete(action_spec) else 'hard'
+def default_setting(action_spec, observation_spec=None) -> str:
+  if not base.is_discrete(action_spec):
+    return 'hard'
+  is_finite = observation_spec is not None and _is_finite(observation_spec)
+  return 'alpha0' if is_finite else 'main'
+
+
+def _is_finite(observation_spec) -> bool:
+  return observation_spec.shape == () and base.is_discrete(observation_spec)
 
 
 def setting(name: str, action_spec) -> Setting:
@@ -63,9 +83,13 @@ def setting(name: str, action_spec) -> Setting:
   return settings[name]
 
 
+# Policies that are their own targets.
+_STOCHASTIC = composed.UniformPolicy, tabular.TabularPolicy
+
+
 def target_policy(policy: tf_policy.TFPolicy) -> tf_policy.TFPolicy:
   """Returns pi: the base policy with noise 0.1, or the greedy policy."""
-  if isinstance(policy, composed.UniformPolicy):
+  if isinstance(policy, _STOCHASTIC):
     return policy
   if base.is_discrete(policy.action_spec):
     return composed.EpsilonGreedy(policy, epsilon=0.0)
@@ -83,11 +107,13 @@ def behaviour_policy(
     if not config.uniform_probability:
       return noisy
     return composed.UniformMixture(noisy, config.uniform_probability)
-  exploring = composed.EpsilonGreedy(policy, config.epsilon)
+  if isinstance(policy, tabular.TabularPolicy):
+    exploring = policy.mixed(config.epsilon)
+  else:
+    exploring = composed.EpsilonGreedy(policy, config.epsilon)
   if not config.greedy_probability:
     return exploring
-  greedy = composed.EpsilonGreedy(policy, epsilon=0.0)
   return composed.EpisodeMixture(
-      [exploring, greedy],
+      [exploring, target_policy(policy)],
       [1.0 - config.greedy_probability, config.greedy_probability],
   )

@@ -1,0 +1,232 @@
+"""SR-DICE, DualDICE and GradientDICE on the five-state chain, many trials.
+
+All trials of a method are one stack of networks. A minibatch draws pairs (s, a)
+of which there are ten: the networks are evaluated at these ten and the results
+gathered, which is the same loss and the same gradient at a tenth of the cost.
+
+The sum of the trials' losses, each a mean over its own minibatch, has for each
+trial the gradient of its own loss: that is what is minimised.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from srdice_tf import finite
+from srdice_tf import losses
+from srdice_tf.environments import finite_mdps
+from srdice_tf.estimators import base
+from srdice_tf.estimators import linear
+from srdice_tf.networks import stacked
+
+FEATURES = ('tabular', 'inverted', 'dependent')
+_HIDDEN_UNITS = (32, 32)
+
+
+def state_features(kind: str) -> np.ndarray:
+  """Returns the features [S, F] of the paper's three versions of the chain."""
+  if kind == 'tabular':
+    return np.eye(5)
+  if kind == 'inverted':
+    return (1.0 - np.eye(5)) / 2.0
+  ones = np.array(
+      [[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 1]], np.float64
+  )
+  return ones / np.linalg.norm(ones, axis=1, keepdims=True)
+
+
+class Chain:
+  """The ten pairs (s, a), each in the data once, and the uniform policy.
+
+  Attributes:
+    features: [10, F] phi = x, of the state alone.
+    inputs: [10, F + 2] x with the action as one-hot vector.
+    ratio: [10] the exact d_pi/d_D.
+  """
+
+  def __init__(self, kind: str, gamma: float):
+    mdp = finite_mdps.five_state_chain()
+    policy = np.full((mdp.num_states, mdp.num_actions), 1 / mdp.num_actions)
+    data = np.full_like(policy, 1.0 / policy.size)
+    self.gamma = gamma
+    self.num_actions = mdp.num_actions
+    self.ratio = mdp.density_ratio(policy, gamma, data).ravel()
+    states, actions = np.divmod(np.arange(policy.size), mdp.num_actions)
+    features = state_features(kind)[states]
+    self.features = tf.constant(features, tf.float32)
+    one_hot = np.eye(mdp.num_actions)[actions]
+    inputs = np.concatenate([features, one_hot], axis=1)
+    self.inputs = tf.constant(inputs, tf.float32)
+    after = mdp.transition.argmax(axis=-1).ravel()  # [10]
+    self._after = tf.constant(after, tf.int32)
+
+  def sample(self, shape, rng: tf.random.Generator) -> tuple[tf.Tensor, ...]:
+    """Returns indices of pairs (s, a), (s', a') and (s0, a0), `shape` each."""
+    pairs = rng.uniform(shape, 0, self.ratio.size, tf.int32)
+    next_actions = rng.uniform(shape, 0, self.num_actions, tf.int32)
+    next_pairs = tf.gather(self._after, pairs) * self.num_actions + next_actions
+    starts = rng.uniform(shape, 0, self.num_actions, tf.int32)  # All from x1.
+    return pairs, next_pairs, starts
+
+
+class Method(tf.Module):
+  """One method, all trials: a step of each, and the ratios they have."""
+
+  def __init__(self, name: str, chain: Chain, config, stream: str):
+    super().__init__(name=name)
+    self._chain = chain
+    self._config = config
+    self._rng = base.generator(config.seed, stream)
+    self._init_rng = np.random.default_rng(
+        [config.seed, base.stable_hash(stream)]
+    )
+
+  def _network(self, num_outputs: int) -> stacked.StackedMLP:
+    return stacked.StackedMLP(
+        self._config.num_trials,
+        self._chain.inputs.shape[1],
+        _HIDDEN_UNITS,
+        num_outputs,
+        self._init_rng,
+    )
+
+  def _sample(self):
+    shape = [self._config.num_trials, self._config.batch_size]
+    return self._chain.sample(shape, self._rng)  # [T, B] each
+
+  def _sum_over_trials(self, objective: tf.Tensor) -> tf.Tensor:
+    """Returns the sum of the trials' objectives, given their mean."""
+    return self._config.num_trials * tf.reduce_mean(objective)
+
+  def step(self) -> dict[str, tf.Tensor]:
+    """Takes one step of stochastic gradient descent in each trial."""
+    raise NotImplementedError
+
+  def ratios(self) -> tf.Tensor:
+    """Returns the ratios [T, 10] as they are now learned."""
+    raise NotImplementedError
+
+
+class SRDICE(Method):
+  """psi by TD on the current network (tau = 1), w in closed form."""
+
+  def __init__(self, chain: Chain, config, stream: str):
+    super().__init__('srdice', chain, config, stream)
+    self._psi = self._network(chain.features.shape[1])
+    squares = linear.LeastSquares(chain.features, ridge=0.0)
+    identity = tf.eye(chain.features.shape[1])
+    inverse = tf.stack([squares.solve(row) for row in identity])  # [F, F]
+    self._projection = tf.cast(
+        tf.matmul(tf.cast(chain.features, tf.float64), inverse), tf.float32
+    )  # [10, F], phi G^-1
+
+  def step(self):
+    pairs, next_pairs, _ = self._sample()
+    with tf.GradientTape() as tape:
+      psi = self._psi(self._chain.inputs)  # [T, 10, F]
+      target = losses.bootstrap_target(
+          tf.gather(self._chain.features, pairs),  # [T, B, F]
+          tf.gather(psi, next_pairs, batch_dims=1),
+          self._chain.gamma,
+          not_done=tf.constant(1.0),
+      )
+      loss = self._sum_over_trials(
+          losses.mean_squared_error(
+              tf.gather(psi, pairs, batch_dims=1), target
+          )
+      )
+    rate = self._config.srdice_learning_rate
+    _descend(tape, loss, [(self._psi.trainable_variables, rate)])
+    return {'loss': loss}
+
+  def ratios(self):
+    starts = self._psi(self._chain.inputs[: self._chain.num_actions])
+    start_psi = tf.reduce_mean(starts, axis=1)  # [T, F]
+    right_side = (1.0 - self._chain.gamma) * start_psi  # [T, F]
+    return tf.matmul(right_side, self._projection, transpose_b=True)
+
+
+class DualDICE(Method):
+  """min over f, max over w, both one step from the same point."""
+
+  def __init__(self, chain: Chain, config, stream: str):
+    super().__init__('dual_dice', chain, config, stream)
+    self._f, self._w = self._network(1), self._network(1)
+
+  def step(self):
+    pairs, next_pairs, starts = self._sample()
+    with tf.GradientTape() as tape:
+      f = self._f(self._chain.inputs)[..., 0]  # [T, 10]
+      w = self.ratios()
+      objective = self._sum_over_trials(
+          losses.dual_dice_objective(
+              tf.gather(w, pairs, batch_dims=1),
+              tf.gather(f, pairs, batch_dims=1),
+              tf.gather(f, next_pairs, batch_dims=1),
+              tf.gather(f, starts, batch_dims=1),
+              self._chain.gamma,
+              not_done=1.0,
+          )
+      )
+    rate = self._config.dual_dice_learning_rate
+    variables = self._f.trainable_variables, self._w.trainable_variables
+    _descend(tape, objective, zip(variables, (rate, -rate)))
+    return {'objective': objective}
+
+  def ratios(self):
+    return self._w(self._chain.inputs)[..., 0]
+
+
+class GradientDICE(Method):
+  """min over w, max over f and u, all one step from the same point."""
+
+  def __init__(self, chain: Chain, config, stream: str):
+    super().__init__('gradient_dice', chain, config, stream)
+    self._f, self._w = self._network(1), self._network(1)
+    self._u = tf.Variable(tf.zeros([config.num_trials, 1]))
+
+  def step(self):
+    pairs, next_pairs, starts = self._sample()
+    with tf.GradientTape() as tape:
+      f = self._f(self._chain.inputs)[..., 0]  # [T, 10]
+      w = self.ratios()
+      objective = self._sum_over_trials(
+          losses.gradient_dice_objective(
+              tf.gather(w, pairs, batch_dims=1),
+              tf.gather(f, pairs, batch_dims=1),
+              tf.gather(f, next_pairs, batch_dims=1),
+              tf.gather(f, starts, batch_dims=1),
+              self._u,
+              self._chain.gamma,
+              not_done=1.0,
+              norm_weight=self._config.gradient_dice_norm_weight,
+              f_penalty=self._config.gradient_dice_f_penalty,
+          )
+      )
+    rate = self._config.gradient_dice_learning_rate
+    ascending = [*self._f.trainable_variables, self._u]
+    variables = self._w.trainable_variables, ascending
+    _descend(tape, objective, zip(variables, (rate, -rate)))
+    return {'objective': objective}
+
+  def ratios(self):
+    return self._w(self._chain.inputs)[..., 0]
+
+
+METHODS = {
+    'srdice': SRDICE,
+    'dual_dice': DualDICE,
+    'gradient_dice': GradientDICE,
+}
+
+
+def _descend(tape, loss, groups):
+  """Takes a step of SGD on groups of variables with their rates.
+
+  A negative rate ascends. No variable changes before all gradients are there.
+  """
+  groups = list(groups)
+  gradients = tape.gradient(loss, [variables for variables, _ in groups])
+  with tf.control_dependencies([loss, *tf.nest.flatten(gradients)]):
+    for (variables, rate), parts in zip(groups, gradients):
+      for variable, gradient in zip(variables, parts):
+        variable.assign_sub(rate * gradient)

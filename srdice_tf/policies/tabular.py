@@ -1,0 +1,109 @@
+"""Policies of finite MDPs, as tables of probabilities."""
+
+import re
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_probability as tfp
+from tf_agents.trajectories import policy_step
+
+from srdice_tf import errors
+from srdice_tf.policies import composed
+
+tfd = tfp.distributions
+
+_GRID_EXPLORATION = 0.1  # Of DualDICE's target policy.
+
+
+class TabularPolicy(composed.DistributionPolicy):
+  """Draws action a in state s with probability table[s, a]."""
+
+  def __init__(self, observation_spec, action_spec, table, source='table'):
+    """Takes the table as it is, in float64.
+
+    Args:
+      observation_spec: of the environment, an integer from 0 to S - 1.
+      action_spec: of the environment, an integer from 0 to A - 1.
+      table: [S, A] probabilities.
+      source: what errors call the table.
+
+    Raises:
+      UserError: if the table does not fit or has no probabilities.
+    """
+    super().__init__(*composed.tensor_specs(observation_spec, action_spec))
+    table = np.asarray(table, np.float64)
+    _check(table, _shape(observation_spec, action_spec), source)
+    self._table = tf.Variable(table, trainable=False, name='table')
+    self._specs = observation_spec, action_spec
+
+  def mixed(self, epsilon: float) -> 'TabularPolicy':
+    """Returns the policy that is uniform with probability epsilon."""
+    table = self._table.numpy()
+    uniform = 1.0 / table.shape[1]
+    return TabularPolicy(
+        *self._specs, (1.0 - epsilon) * table + epsilon * uniform
+    )
+
+  def _variables(self):
+    return (self._table,)
+
+  def _distribution(self, time_step, policy_state):
+    probabilities = tf.gather(self._table, time_step.observation)  # [B, A]
+    categorical = tfd.Categorical(
+        probs=probabilities, dtype=self.action_spec.dtype
+    )
+    return policy_step.PolicyStep(categorical, policy_state)
+
+
+def shipped(env_id: str, observation_spec, action_spec) -> TabularPolicy | None:
+  """Returns the target policy of a finite MDP of ours; None for other ids.
+
+  On the grid it is that of DualDICE's code: the way to the corner along the
+  diagonal, but a uniform action with probability 0.1.
+  """
+  specs = observation_spec, action_spec
+  if env_id == 'FiveStateChain':
+    return TabularPolicy(*specs, np.full(_shape(*specs), 0.5))
+  if env_id == 'GridWalk':
+    num_states, num_actions = _shape(*specs)
+    x, y = np.divmod(np.arange(num_states), round(num_states**0.5))
+    straight = np.eye(num_actions)[np.where(x <= y, 0, 1)]  # [S, A]
+    return TabularPolicy(*specs, straight).mixed(_GRID_EXPLORATION)
+  if re.match(r'RandomMDP-', env_id):
+    rng = np.random.default_rng(int(env_id.rpartition('-')[2]))
+    num_states, num_actions = _shape(*specs)
+    table = rng.dirichlet(np.ones(num_actions), num_states)
+    return TabularPolicy(*specs, table)
+  return None
+
+
+def load(path: str, observation_spec, action_spec) -> TabularPolicy:
+  """Returns the policy of a table [S, A] that numpy.save wrote.
+
+  Raises:
+    UserError: if it is no such table.
+  """
+  try:
+    table = np.load(path).astype(np.float64)
+  except (OSError, ValueError) as error:
+    raise errors.UserError(f'--policy={path}: {error}.') from error
+  return TabularPolicy(observation_spec, action_spec, table, f'--policy={path}')
+
+
+def _shape(observation_spec, action_spec) -> tuple[int, int]:
+  return int(observation_spec.maximum) + 1, int(action_spec.maximum) + 1
+
+
+def _check(table: np.ndarray, shape: tuple[int, int], source: str):
+  if table.shape != shape:
+    raise errors.UserError(
+        f'{source}: found a table of shape {table.shape}, expected {shape},'
+        ' states and actions.'
+    )
+  sums = table.sum(axis=1)
+  wrong = ~(np.isclose(sums, 1.0, rtol=0.0, atol=1e-6) & (table >= 0).all(1))
+  if wrong.any():
+    raise errors.UserError(
+        f'{source}: the rows of {wrong.sum()} states are no probabilities,'
+        f' first that of state {wrong.argmax()}.'
+    )
