@@ -1,130 +1,126 @@
 """Finite MDPs with exact solutions, as data sets for estimators."""
 
 import numpy as np
+import tensorflow as tf
 from tf_agents.specs import array_spec
 
+from srdice_tf import finite
+from srdice_tf import types
+from srdice_tf.environments import finite_mdps
 from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.networks import inputs as inputs_lib
 from srdice_tf.policies import actions
-from srdice_tf.policies import composed
+from srdice_tf.policies import tabular
 from srdice_tf.replay import dataset as dataset_lib
 
 GAMMA = 0.9
 
 
 class FiniteProblem:
-  """A finite MDP under the uniform policy and data that cover all pairs.
+  """A finite MDP, a policy and data.
 
   Every pair (s, a) stands in the data `counts[s, a]` times, each with a next
-  state drawn from the dynamics; the exact ratio is that of the empirical MDP,
-  which is what any method can learn from the data.
+  state drawn from the dynamics; the exact ratio and value are those of the
+  empirical MDP, which is what any method can learn from the data.
   """
 
-  def __init__(self, transition, rewards, counts, seed=0):
+  def __init__(self, mdp, counts, policy=None, starts=(0,), seed=0):
     """Builds data and solution.
 
     Args:
-      transition: [S, A, S] probabilities.
-      rewards: [S, A].
+      mdp: finite.FiniteMDP; what its transitions lack of 1 is termination.
       counts: [S, A] how often each pair is in the data.
+      policy: [S, A] probabilities; default: uniform.
+      starts: start states of the data.
       seed: of the sampled next states.
     """
-    rng = np.random.default_rng(seed)
-    num_states, num_actions, _ = transition.shape
-    pairs = np.repeat(np.arange(num_states * num_actions), counts.ravel())
-    states, taken = np.divmod(pairs, num_actions)
-    after = np.array([
-        rng.choice(num_states, p=transition[s, a])
-        for s, a in zip(states, taken)
-    ])
-    empirical = np.zeros_like(transition)
+    shape = num_states, num_actions = counts.shape
+    self.policy = np.full(shape, 1 / num_actions) if policy is None else policy
+    self.pairs = np.repeat(np.arange(counts.size), counts.ravel())  # [n]
+    states, taken = np.divmod(self.pairs, num_actions)
+    cumulative = mdp.transition.cumsum(-1)[states, taken]  # [n, S]
+    uniform = np.random.default_rng(seed).random([len(states), 1])
+    after = (cumulative <= uniform).sum(axis=1)  # [n]; S is termination.
+    empirical = np.zeros((*shape, num_states + 1))
     np.add.at(empirical, (states, taken, after), 1.0)
-    empirical /= counts[:, :, None]
-    self._solve(empirical, rewards, counts)
-    self.dataset = _dataset(states, taken, after, rewards[states, taken])
-    self.pairs = pairs
+    self.transition = finite.divide(
+        empirical[..., :-1], np.broadcast_to(counts[..., None], (*shape, 1))
+    )
+    self.start = np.bincount(starts, minlength=num_states) / len(starts)
+    self.data = counts / counts.sum()  # [S, A] d_D
+    if counts.all():
+      occupancy = finite.occupancy(
+          self.transition, self.policy, self.start, GAMMA
+      )
+      self.ratio = (occupancy / self.data).ravel()  # [S * A]
+      self.value = float(np.sum(occupancy * mdp.rewards))
+    self.dataset = WithStarts(
+        _dataset(
+            states,
+            taken,
+            np.where(after == num_states, 0, after),
+            mdp.rewards[states, taken],
+            after < num_states,
+        ),
+        starts,
+    )
     self.specs = (
         array_spec.BoundedArraySpec((), np.int64, 0, num_states - 1),
         array_spec.BoundedArraySpec((), np.int64, 0, num_actions - 1),
     )
-    policy = composed.UniformPolicy(*self.specs)
+    self.target = tabular.TabularPolicy(*self.specs, self.policy)
     self.problem = problem_lib.Problem(
         self.dataset,
-        actions.target_actions(policy),
+        actions.target_actions(self.target),
         inputs_lib.VectorInputs(*self.specs),
         GAMMA,
+        mdp=mdp,
     )
 
-  def _solve(self, transition, rewards, counts):
-    """Exact occupancy from state 0 under the uniform policy."""
-    num_states, num_actions, _ = transition.shape
-    under_policy = transition.mean(axis=1)  # [S, S]
-    start = np.eye(num_states)[0]
-    states = (1.0 - GAMMA) * np.linalg.solve(
-        np.eye(num_states) - GAMMA * under_policy.T, start
-    )  # [S]
-    occupancy = np.repeat(states[:, None], num_actions, 1) / num_actions
-    data = counts / counts.sum()
-    self.ratio = (occupancy / data).ravel()  # [S * A]
-    self.value = float(np.sum(occupancy * rewards))
 
-
-def _dataset(states, taken, after, rewards):
-  """Each transition is an episode of one step, cut there.
-
-  Start states are one more episode, of the state 0: it has no transition.
-  """
+def _dataset(states, taken, after, rewards, not_done):
+  """Each transition is an episode of one step, cut there."""
   size = len(states)
   rows = np.stack([states, after], 1).ravel()  # [2 n]
   twice = lambda values: np.stack([np.zeros_like(values), values], 1).ravel()
-  dataset = dataset_lib.Dataset(
+  return dataset_lib.Dataset(
       rows=rows.astype(np.int64),
       step_types=np.tile([0, 1], size),
       actions=twice(taken).astype(np.int64),
       rewards=twice(rewards).astype(np.float32),
-      not_done=np.ones(2 * size, np.float32),
+      not_done=twice(not_done).astype(np.float32),
   )
-  return _WithStart(dataset)
 
 
-class _WithStart:
-  """The data set with state 0 as its only start state."""
+class WithStarts:
+  """A data set with other start states."""
 
-  def __init__(self, dataset):
+  def __init__(self, dataset, starts):
     self._dataset = dataset
-    self._zeros = np.flatnonzero(
-        dataset.initial_states(np.arange(dataset.num_initial_states)) == 0
-    )
-    self.num_initial_states = 1
+    self._starts = tf.constant(starts, tf.int64)  # [m]
+    self.num_initial_states = len(starts)
 
   def __getattr__(self, name):
     return getattr(self._dataset, name)
 
   def initial_states(self, index):
-    return self._dataset.initial_states(index * 0 + int(self._zeros[0]))
+    return tf.gather(self._starts, index)
 
   def sample_initial(self, batch_size, rng):
-    batch = self._dataset.sample_initial(batch_size, rng)
-    index = batch.index * 0
-    return batch._replace(states=self.initial_states(index), index=index)
+    index = rng.uniform([batch_size], 0, self.num_initial_states, tf.int32)
+    return types.InitialBatch(self.initial_states(index), index)
 
 
 def chain(repeats: int = 20) -> FiniteProblem:
   """Returns the five-state chain, each pair equally often."""
-  transition = np.zeros((5, 2, 5))
-  for state in range(5):
-    transition[state, 0, max(state - 1, 0)] = 1.0
-    transition[state, 1, min(state + 1, 4)] = 1.0
-  rewards = np.zeros((5, 2))
-  rewards[3:, 1] = 1.0
-  return FiniteProblem(transition, rewards, np.full((5, 2), repeats))
+  return FiniteProblem(
+      finite_mdps.five_state_chain(), np.full((5, 2), repeats)
+  )
 
 
-def random_mdp(num_states=20, num_actions=3, seed=0) -> FiniteProblem:
+def random_mdp(num_states=20, num_actions=3, seed=0, **fields) -> FiniteProblem:
   """Returns a random MDP, its pairs unequally often in the data."""
-  rng = np.random.default_rng(seed)
-  concentration = np.full(num_states, 0.3)
-  transition = rng.dirichlet(concentration, (num_states, num_actions))
-  rewards = rng.uniform(0.0, 1.0, (num_states, num_actions))
+  mdp = finite_mdps.random_mdp(num_states, num_actions, 5, seed)
+  rng = np.random.default_rng([seed, 1])
   counts = rng.integers(10, 40, (num_states, num_actions))
-  return FiniteProblem(transition, rewards, counts, seed)
+  return FiniteProblem(mdp, counts, seed=seed, **fields)

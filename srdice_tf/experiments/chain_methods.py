@@ -8,10 +8,11 @@ The sum of the trials' losses, each a mean over its own minibatch, has for each
 trial the gradient of its own loss: that is what is minimised.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import tensorflow as tf
 
-from srdice_tf import finite
 from srdice_tf import losses
 from srdice_tf.environments import finite_mdps
 from srdice_tf.estimators import base
@@ -59,13 +60,24 @@ class Chain:
     after = mdp.transition.argmax(axis=-1).ravel()  # [10]
     self._after = tf.constant(after, tf.int32)
 
-  def sample(self, shape, rng: tf.random.Generator) -> tuple[tf.Tensor, ...]:
-    """Returns indices of pairs (s, a), (s', a') and (s0, a0), `shape` each."""
+  def sample(self, shape, rng: tf.random.Generator) -> 'Batch':
+    """Returns pairs drawn uniformly, `shape` of them."""
     pairs = rng.uniform(shape, 0, self.ratio.size, tf.int32)
-    next_actions = rng.uniform(shape, 0, self.num_actions, tf.int32)
-    next_pairs = tf.gather(self._after, pairs) * self.num_actions + next_actions
-    starts = rng.uniform(shape, 0, self.num_actions, tf.int32)  # All from x1.
-    return pairs, next_pairs, starts
+    return Batch(
+        pairs=pairs,
+        next_states=tf.gather(self._after, pairs),
+        next_actions=rng.uniform(shape, 0, self.num_actions, tf.int32),
+        start_actions=rng.uniform(shape, 0, self.num_actions, tf.int32),
+    )
+
+
+class Batch(NamedTuple):
+  """Indices [T, B]: of pairs (s, a), of s', and of a' and a0 drawn from pi."""
+
+  pairs: tf.Tensor
+  next_states: tf.Tensor
+  next_actions: tf.Tensor
+  start_actions: tf.Tensor
 
 
 class Method(tf.Module):
@@ -89,9 +101,33 @@ class Method(tf.Module):
         self._init_rng,
     )
 
-  def _sample(self):
+  def _sample(self) -> Batch:
     shape = [self._config.num_trials, self._config.batch_size]
-    return self._chain.sample(shape, self._rng)  # [T, B] each
+    return self._chain.sample(shape, self._rng)
+
+  def _at_pairs(self, values: tf.Tensor, batch: Batch) -> tf.Tensor:
+    """Returns the values [T, B, ...] at (s, a), given those [T, 10, ...]."""
+    return tf.gather(values, batch.pairs, batch_dims=1)
+
+  def _at_next(self, values: tf.Tensor, batch: Batch) -> tf.Tensor:
+    """Returns the values [T, B, ...] at (s', a'), or their mean over a'."""
+    num_actions = self._chain.num_actions
+    if self._config.expected_actions:
+      return tf.gather(self._means(values), batch.next_states, batch_dims=1)
+    pairs = batch.next_states * num_actions + batch.next_actions
+    return tf.gather(values, pairs, batch_dims=1)
+
+  def _at_starts(self, values: tf.Tensor, batch: Batch) -> tf.Tensor:
+    """Returns the values [T, B or 1, ...] at (x1, a0), or their mean."""
+    if self._config.expected_actions:
+      return self._means(values)[:, :1]
+    return tf.gather(values, batch.start_actions, batch_dims=1)
+
+  def _means(self, values: tf.Tensor) -> tf.Tensor:
+    """Returns the means [T, 5, ...] over the actions of values [T, 10, ...]."""
+    shape = values.shape
+    by_action = [shape[0], -1, self._chain.num_actions, *shape[2:]]
+    return tf.reduce_mean(tf.reshape(values, by_action), axis=2)
 
   def _sum_over_trials(self, objective: tf.Tensor) -> tf.Tensor:
     """Returns the sum of the trials' objectives, given their mean."""
@@ -120,27 +156,24 @@ class SRDICE(Method):
     )  # [10, F], phi G^-1
 
   def step(self):
-    pairs, next_pairs, _ = self._sample()
+    batch = self._sample()
     with tf.GradientTape() as tape:
       psi = self._psi(self._chain.inputs)  # [T, 10, F]
       target = losses.bootstrap_target(
-          tf.gather(self._chain.features, pairs),  # [T, B, F]
-          tf.gather(psi, next_pairs, batch_dims=1),
+          tf.gather(self._chain.features, batch.pairs),  # [T, B, F]
+          self._at_next(psi, batch),
           self._chain.gamma,
           not_done=tf.constant(1.0),
       )
       loss = self._sum_over_trials(
-          losses.mean_squared_error(
-              tf.gather(psi, pairs, batch_dims=1), target
-          )
+          losses.mean_squared_error(self._at_pairs(psi, batch), target)
       )
     rate = self._config.srdice_learning_rate
     _descend(tape, loss, [(self._psi.trainable_variables, rate)])
     return {'loss': loss}
 
   def ratios(self):
-    starts = self._psi(self._chain.inputs[: self._chain.num_actions])
-    start_psi = tf.reduce_mean(starts, axis=1)  # [T, F]
+    start_psi = self._means(self._psi(self._chain.inputs))[:, 0]  # [T, F]
     right_side = (1.0 - self._chain.gamma) * start_psi  # [T, F]
     return tf.matmul(right_side, self._projection, transpose_b=True)
 
@@ -153,16 +186,16 @@ class DualDICE(Method):
     self._f, self._w = self._network(1), self._network(1)
 
   def step(self):
-    pairs, next_pairs, starts = self._sample()
+    batch = self._sample()
     with tf.GradientTape() as tape:
       f = self._f(self._chain.inputs)[..., 0]  # [T, 10]
       w = self.ratios()
       objective = self._sum_over_trials(
           losses.dual_dice_objective(
-              tf.gather(w, pairs, batch_dims=1),
-              tf.gather(f, pairs, batch_dims=1),
-              tf.gather(f, next_pairs, batch_dims=1),
-              tf.gather(f, starts, batch_dims=1),
+              self._at_pairs(w, batch),
+              self._at_pairs(f, batch),
+              self._at_next(f, batch),
+              self._at_starts(f, batch),
               self._chain.gamma,
               not_done=1.0,
           )
@@ -185,16 +218,16 @@ class GradientDICE(Method):
     self._u = tf.Variable(tf.zeros([config.num_trials, 1]))
 
   def step(self):
-    pairs, next_pairs, starts = self._sample()
+    batch = self._sample()
     with tf.GradientTape() as tape:
       f = self._f(self._chain.inputs)[..., 0]  # [T, 10]
       w = self.ratios()
       objective = self._sum_over_trials(
           losses.gradient_dice_objective(
-              tf.gather(w, pairs, batch_dims=1),
-              tf.gather(f, pairs, batch_dims=1),
-              tf.gather(f, next_pairs, batch_dims=1),
-              tf.gather(f, starts, batch_dims=1),
+              self._at_pairs(w, batch),
+              self._at_pairs(f, batch),
+              self._at_next(f, batch),
+              self._at_starts(f, batch),
               self._u,
               self._chain.gamma,
               not_done=1.0,

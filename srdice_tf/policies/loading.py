@@ -55,8 +55,8 @@ def load(
     return base.deterministic_policy(*specs, network)
   raise errors.UserError(
       f'--policy={name}: no such file or directory; expected {PRETRAINED},'
-      f' {UNTRAINED}, {RANDOM}, a TF-Agents SavedModel, a file of weights (.npz)'
-      ' or of probabilities (.npy).'
+      f' {UNTRAINED}, {RANDOM}, a TF-Agents SavedModel or a file of weights'
+      ' (.npz) or probabilities (.npy).'
   )
 
 

@@ -54,17 +54,56 @@ def plot_curves(
   """
   picture = figure.Figure(figsize=(7.5, 4.0), dpi=150, layout='constrained')
   axes = picture.subplots()
+  _plot_methods(axes, curves, smoothing)
+  if behaviour_log_error is not None and np.isfinite(behaviour_log_error):
+    label = r'behaviour $R(\pi_b)$'
+    axes.axhline(behaviour_log_error, color='black', ls='--', label=label)
+  axes.set_ylabel('log error (log MSE)')
+  _finish(axes, title)
+  if axes.get_legend_handles_labels()[0]:
+    picture.legend(loc='outside right upper', frameon=False)
+  _save(picture, path)
+
+
+def plot_panels(
+    path: str,
+    panels: Mapping[str, Mapping[str, tuple[np.ndarray, np.ndarray]]],
+    label: str,
+    smoothing: int = 1,
+) -> None:
+  """Draws panels side by side, with the same methods in each.
+
+  Args:
+    path: of the picture, which appears whole or not at all.
+    panels: by title, the curves as for `plot_curves`.
+    label: of the vertical axes.
+    smoothing: the number of evaluations that a point is the mean of.
+  """
+  size = (3.2 * len(panels), 3.4)
+  picture = figure.Figure(figsize=size, dpi=120, layout='constrained')
+  all_axes = picture.subplots(1, len(panels), squeeze=False)[0]
+  for axes, (title, curves) in zip(all_axes, panels.items()):
+    _plot_methods(axes, curves, smoothing)
+    _finish(axes, title)
+  all_axes[0].set_ylabel(label)
+  handles, labels = all_axes[0].get_legend_handles_labels()
+  picture.legend(
+      handles, labels, loc='outside lower center', ncols=4, frameon=False
+  )
+  _save(picture, path)
+
+
+def _plot_methods(axes, curves, smoothing: int) -> None:
   styles = _styles(list(curves))
   for index, (method, (steps, errors)) in enumerate(curves.items()):
     errors = log_error.smooth(np.atleast_2d(errors), smoothing)  # [S, T]
     offset = index / len(curves)
     _plot_curve(axes, styles[method], np.asarray(steps), errors, offset)
-  if behaviour_log_error is not None and np.isfinite(behaviour_log_error):
-    label = r'behaviour $R(\pi_b)$'
-    axes.axhline(behaviour_log_error, color='black', ls='--', label=label)
+
+
+def _finish(axes, title: str) -> None:
   axes.set_title(title)
   axes.set_xlabel('updates (thousands)')
-  axes.set_ylabel('log error (log MSE)')
   axes.xaxis.set_major_formatter(
       ticker.FuncFormatter(lambda step, _: f'{step / 1000:g}')
   )
@@ -72,9 +111,6 @@ def plot_curves(
   axes.grid(color='0.9')
   axes.set_axisbelow(True)
   axes.spines[['top', 'right']].set_visible(False)
-  if axes.get_legend_handles_labels()[0]:
-    picture.legend(loc='outside right upper', frameon=False)
-  _save(picture, path)
 
 
 def _plot_curve(

@@ -1,0 +1,41 @@
+"""Reproduces the paper's toy figure: density ratios on the five-state chain.
+
+  python binaries/run_chain.py
+
+SR-DICE, DualDICE and GradientDICE with tabular, inverted and dependent
+features, all trials of a method trained at once. Killed at any moment, the same
+command goes on behind the last curve that was finished.
+"""
+
+from srdice_tf.logging import quiet
+
+quiet.install()
+
+import os
+
+from absl import flags
+
+from binaries import cli
+from binaries import common_flags
+from srdice_tf.experiments import chain
+from srdice_tf.reports import chain as report
+
+_OUTPUT_DIR = flags.DEFINE_string(
+    'output_dir', os.path.join('runs', 'chain'), 'Where the run is kept.'
+)
+_SETTINGS = common_flags.define_fields(chain.ChainConfig)
+
+
+def main(_) -> None:
+  config = chain.ChainConfig(**_SETTINGS())
+  chain.check(config)
+  curves = chain.run(config, _OUTPUT_DIR.value)
+  print(report.table(curves))
+  print(
+      f'picture       {os.path.join(_OUTPUT_DIR.value, chain.PICTURE)}\n'
+      f'next          tensorboard --logdir={_OUTPUT_DIR.value}'
+  )
+
+
+if __name__ == '__main__':
+  cli.run(main)

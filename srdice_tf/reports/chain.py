@@ -1,0 +1,33 @@
+"""The table at the end of the toy experiment."""
+
+from collections.abc import Sequence
+
+from srdice_tf.reports import tables
+
+_SHARES = (0.02, 0.1, 0.2, 0.5)  # Of the updates, at which errors are shown.
+_LAST = 10
+
+
+def table(curves: Sequence) -> str:
+  """Returns the mean log MSE of each method along its training.
+
+  Args:
+    curves: experiments.chain.Curve of each method with each kind of features,
+      all with the same updates.
+  """
+  count = len(curves[0].steps)
+  marks = [max(0, round(share * count) - 1) for share in _SHARES]
+  columns = [
+      'features',
+      'method',
+      *(f'at {curves[0].steps[mark]:,}' for mark in marks),
+      f'last {_LAST}',
+      'std over trials',
+  ]
+  rows = []
+  for curve in curves:
+    means = curve.log_mse.mean(axis=0)  # [E]
+    last = curve.log_mse[:, -_LAST:].mean(axis=1)  # [T]
+    numbers = [*means[marks], last.mean(), last.std()]
+    rows.append([curve.features, curve.method, *map(float, numbers)])
+  return tables.format_table(columns, rows)
