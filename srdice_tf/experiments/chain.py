@@ -35,6 +35,7 @@ class ChainConfig:
     gradient_dice_norm_weight: lambda of GradientDICE.
     gradient_dice_f_penalty: whether GradientDICE has its -1/2 E[f^2].
     expected_actions: whether a' and a0 are averaged over, not drawn.
+    printed_loss: psi's loss as printed, 1/2 |error|^2; else mean squares.
     seed: of all randomness.
   """
 
@@ -48,7 +49,8 @@ class ChainConfig:
   gradient_dice_learning_rate: float = 0.1
   gradient_dice_norm_weight: float = 1.0
   gradient_dice_f_penalty: bool = True
-  expected_actions: bool = False
+  expected_actions: bool = True
+  printed_loss: bool = True
   seed: int = 0
 
 

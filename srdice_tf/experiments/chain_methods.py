@@ -147,9 +147,11 @@ class SRDICE(Method):
 
   def __init__(self, chain: Chain, config, stream: str):
     super().__init__('srdice', chain, config, stream)
-    self._psi = self._network(chain.features.shape[1])
+    num_features = chain.features.shape[1]
+    self._psi = self._network(num_features)
+    self._loss_scale = 0.5 * num_features if config.printed_loss else 1.0
     squares = linear.LeastSquares(chain.features, ridge=0.0)
-    identity = tf.eye(chain.features.shape[1])
+    identity = tf.eye(num_features)
     inverse = tf.stack([squares.solve(row) for row in identity])  # [F, F]
     self._projection = tf.cast(
         tf.matmul(tf.cast(chain.features, tf.float64), inverse), tf.float32
@@ -165,9 +167,8 @@ class SRDICE(Method):
           self._chain.gamma,
           not_done=tf.constant(1.0),
       )
-      loss = self._sum_over_trials(
-          losses.mean_squared_error(self._at_pairs(psi, batch), target)
-      )
+      error = losses.mean_squared_error(self._at_pairs(psi, batch), target)
+      loss = self._sum_over_trials(self._loss_scale * error)
     rate = self._config.srdice_learning_rate
     _descend(tape, loss, [(self._psi.trainable_variables, rate)])
     return {'loss': loss}

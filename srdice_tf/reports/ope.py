@@ -63,7 +63,7 @@ def _numbers(result) -> list[float]:
 
 
 def details_lines(results: Sequence) -> str:
-  """Returns SR-DICE's closed form beside Deep SR's: theorem 4."""
+  """Returns what theorems 2 and 4 say is equal, and what the data lack."""
   lines = []
   for result in results:
     if 'closed_form' in result.details:
@@ -73,5 +73,18 @@ def details_lines(results: Sequence) -> str:
           f' least-squares Deep SR {details["least_squares_deep_sr"]:.6f}'
           f' (theorem 4: equal; difference'
           f' {details["theorem_4_difference"]:.1e})'
+      )
+    if 'theorem_2_difference' in result.details:
+      details = result.details
+      lines.append(
+          f'{result.method}: ratios {result.estimate:.6f}, the SR itself'
+          f' {details["direct_sr"]:.6f} (theorem 2: equal; difference'
+          f' {details["theorem_2_difference"]:.1e})'
+      )
+    if result.details.get('missing_pairs'):
+      lines.append(
+          f'{result.method}: the data lack {result.details["missing_pairs"]}'
+          ' pairs (s, a) that the target policy visits, with'
+          f' {result.details["missing_mass"]:.2e} of the mass of d_pi'
       )
   return '\n'.join(lines)
