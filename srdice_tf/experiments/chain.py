@@ -1,5 +1,6 @@
 """The paper's toy experiment: ratios on the five-state chain, 10 trials."""
 
+from collections.abc import Callable
 import csv
 import dataclasses
 import io
@@ -117,8 +118,9 @@ def run(config: ChainConfig, run_dir: str) -> list[Curve]:
     for cell in cells:
       if cell in curves:
         continue
-      curves[cell] = train(*cell, config, lambda n: bar.update(done + n))
-      done += config.num_steps
+      done = config.num_steps * len(curves)
+      on_steps = lambda steps, before=done: bar.update(before + steps)
+      curves[cell] = train(*cell, config, on_steps)
       _write_events(curves[cell], run_dir)
       write_csv(path, curves.values())
   curves = [curves[cell] for cell in cells]
@@ -127,9 +129,12 @@ def run(config: ChainConfig, run_dir: str) -> list[Curve]:
 
 
 def train(
-    features: str, method: str, config: ChainConfig, on_steps=lambda n: None
+    features: str,
+    method: str,
+    config: ChainConfig,
+    on_steps: Callable[[int], None] = lambda steps: None,
 ) -> Curve:
-  """Trains all trials of one method, 100 steps in a compiled call.
+  """Trains all trials of one method, `interval` steps in a compiled call.
 
   Args:
     features: kind of the features.

@@ -149,6 +149,7 @@ class SRDICE(Method):
     super().__init__('srdice', chain, config, stream)
     num_features = chain.features.shape[1]
     self._psi = self._network(num_features)
+    self._optimizer = _sgd(config.srdice_learning_rate)
     self._loss_scale = 0.5 * num_features if config.printed_loss else 1.0
     squares = linear.LeastSquares(chain.features, ridge=0.0)
     identity = tf.eye(num_features)
@@ -159,7 +160,8 @@ class SRDICE(Method):
 
   def step(self):
     batch = self._sample()
-    with tf.GradientTape() as tape:
+
+    def loss():
       psi = self._psi(self._chain.inputs)  # [T, 10, F]
       target = losses.bootstrap_target(
           tf.gather(self._chain.features, batch.pairs),  # [T, B, F]
@@ -168,10 +170,12 @@ class SRDICE(Method):
           not_done=tf.constant(1.0),
       )
       error = losses.mean_squared_error(self._at_pairs(psi, batch), target)
-      loss = self._sum_over_trials(self._loss_scale * error)
-    rate = self._config.srdice_learning_rate
-    _descend(tape, loss, [(self._psi.trainable_variables, rate)])
-    return {'loss': loss}
+      return self._sum_over_trials(self._loss_scale * error)
+
+    value = base.gradient_step(
+        self._optimizer, self._psi.trainable_variables, loss
+    )
+    return {'loss': value}
 
   def ratios(self):
     start_psi = self._means(self._psi(self._chain.inputs))[:, 0]  # [T, F]
@@ -179,56 +183,71 @@ class SRDICE(Method):
     return tf.matmul(right_side, self._projection, transpose_b=True)
 
 
-class DualDICE(Method):
-  """min over f, max over w, both one step from the same point."""
+class _NeuralDICE(Method):
+  """Networks f and w, whose steps are taken in turn."""
 
-  def __init__(self, chain: Chain, config, stream: str):
-    super().__init__('dual_dice', chain, config, stream)
+  def __init__(self, name, chain: Chain, config, stream: str, rate: float):
+    super().__init__(name, chain, config, stream)
     self._f, self._w = self._network(1), self._network(1)
+    self._f_optimizer, self._w_optimizer = _sgd(rate), _sgd(rate)
 
-  def step(self):
-    batch = self._sample()
-    with tf.GradientTape() as tape:
-      f = self._f(self._chain.inputs)[..., 0]  # [T, 10]
-      w = self.ratios()
-      objective = self._sum_over_trials(
-          losses.dual_dice_objective(
-              self._at_pairs(w, batch),
-              self._at_pairs(f, batch),
-              self._at_next(f, batch),
-              self._at_starts(f, batch),
-              self._chain.gamma,
-              not_done=1.0,
-          )
-      )
-    rate = self._config.dual_dice_learning_rate
-    variables = self._f.trainable_variables, self._w.trainable_variables
-    _descend(tape, objective, zip(variables, (rate, -rate)))
-    return {'objective': objective}
+  def _values(self, batch: Batch) -> losses.DiceValues:
+    f = self._f(self._chain.inputs)[..., 0]  # [T, 10]
+    return losses.DiceValues(
+        w=self._at_pairs(self.ratios(), batch),
+        f=self._at_pairs(f, batch),
+        next_f=self._at_next(f, batch),
+        start_f=self._at_starts(f, batch),
+    )
 
   def ratios(self):
     return self._w(self._chain.inputs)[..., 0]
 
 
-class GradientDICE(Method):
-  """min over w, max over f and u, all one step from the same point."""
+class DualDICE(_NeuralDICE):
+  """min over f, max over w."""
 
   def __init__(self, chain: Chain, config, stream: str):
-    super().__init__('gradient_dice', chain, config, stream)
-    self._f, self._w = self._network(1), self._network(1)
+    rate = config.dual_dice_learning_rate
+    super().__init__('dual_dice', chain, config, stream, rate)
+
+  def step(self):
+    batch = self._sample()
+
+    def objective():
+      return self._sum_over_trials(
+          losses.dual_dice_objective(
+              self._values(batch), self._chain.gamma, not_done=1.0
+          )
+      )
+
+    value = base.gradient_step(
+        self._f_optimizer, self._f.trainable_variables, objective
+    )
+    with tf.control_dependencies([value]):
+      base.gradient_step(
+          self._w_optimizer,
+          self._w.trainable_variables,
+          lambda: -objective(),
+      )
+    return {'objective': value}
+
+
+class GradientDICE(_NeuralDICE):
+  """min over w, max over f and u."""
+
+  def __init__(self, chain: Chain, config, stream: str):
+    rate = config.gradient_dice_learning_rate
+    super().__init__('gradient_dice', chain, config, stream, rate)
     self._u = tf.Variable(tf.zeros([config.num_trials, 1]))
 
   def step(self):
     batch = self._sample()
-    with tf.GradientTape() as tape:
-      f = self._f(self._chain.inputs)[..., 0]  # [T, 10]
-      w = self.ratios()
-      objective = self._sum_over_trials(
+
+    def objective():
+      return self._sum_over_trials(
           losses.gradient_dice_objective(
-              self._at_pairs(w, batch),
-              self._at_pairs(f, batch),
-              self._at_next(f, batch),
-              self._at_starts(f, batch),
+              self._values(batch),
               self._u,
               self._chain.gamma,
               not_done=1.0,
@@ -236,14 +255,17 @@ class GradientDICE(Method):
               f_penalty=self._config.gradient_dice_f_penalty,
           )
       )
-    rate = self._config.gradient_dice_learning_rate
-    ascending = [*self._f.trainable_variables, self._u]
-    variables = self._w.trainable_variables, ascending
-    _descend(tape, objective, zip(variables, (rate, -rate)))
-    return {'objective': objective}
 
-  def ratios(self):
-    return self._w(self._chain.inputs)[..., 0]
+    value = base.gradient_step(
+        self._f_optimizer,
+        [*self._f.trainable_variables, self._u],
+        lambda: -objective(),
+    )
+    with tf.control_dependencies([value]):
+      base.gradient_step(
+          self._w_optimizer, self._w.trainable_variables, objective
+      )
+    return {'objective': -value}
 
 
 METHODS = {
@@ -253,14 +275,5 @@ METHODS = {
 }
 
 
-def _descend(tape, loss, groups):
-  """Takes a step of SGD on groups of variables with their rates.
-
-  A negative rate ascends. No variable changes before all gradients are there.
-  """
-  groups = list(groups)
-  gradients = tape.gradient(loss, [variables for variables, _ in groups])
-  with tf.control_dependencies([loss, *tf.nest.flatten(gradients)]):
-    for (variables, rate), parts in zip(groups, gradients):
-      for variable, gradient in zip(variables, parts):
-        variable.assign_sub(rate * gradient)
+def _sgd(learning_rate: float):
+  return tf.keras.optimizers.legacy.SGD(learning_rate)

@@ -95,11 +95,11 @@ def _loss_of_trial(name, method, chain_, batch, k, expected):
     return tf.reduce_mean(0.5 * tf.reduce_sum(tf.square(error), axis=-1))
   f, w = method._f, method._w
   values = [at(w, pairs), at(f, pairs), after(f), start(f)]
-  values = [value[:, 0] for value in values]
+  values = losses.DiceValues(*(value[:, 0] for value in values))
   if name == 'dual_dice':
-    return losses.dual_dice_objective(*values, 0.99, 1.0)
+    return losses.dual_dice_objective(values, 0.99, 1.0)
   u = method._u[k, 0]
-  return losses.gradient_dice_objective(*values, u, 0.99, 1.0)
+  return losses.gradient_dice_objective(values, u, 0.99, 1.0)
 
 
 @pytest.mark.parametrize('is_default', [False, True])
@@ -114,27 +114,39 @@ def test_each_trial_descends_its_own_loss(name, is_default):
     method._u.assign([[0.3], [-0.2], [0.5]])
   batch = method._sample()
   method._sample = lambda: batch
-  variables = method.trainable_variables
-  with tf.GradientTape() as tape:
-    total = tf.add_n(
+
+  def total_loss():
+    return tf.add_n(
         [
             _loss_of_trial(name, method, chain_, batch, k, is_default)
             for k in range(3)
         ]
     )
-  gradients = tape.gradient(total, variables)
-  before = [variable.numpy() for variable in variables]
-  method.step()
+
   rate = {'srdice': 0.05, 'dual_dice': 0.05, 'gradient_dice': 0.1}[name]
-  descending = {'srdice': '_psi', 'dual_dice': '_f', 'gradient_dice': '_w'}
-  down = getattr(method, descending[name]).trainable_variables
-  down = {id(variable) for variable in down}
-  for variable, old, gradient in zip(variables, before, gradients):
-    sign = 1.0 if id(variable) in down else -1.0
-    assert np.abs(gradient).max() > 0.0
-    np.testing.assert_allclose(
-        variable, old - sign * rate * gradient, rtol=1e-4, atol=1e-7
-    )
+  start = [variable.numpy() for variable in method.trainable_variables]
+  for sign, variables in _turns(name, method):
+    with tf.GradientTape() as tape:
+      loss = total_loss()
+    for variable, gradient in zip(variables, tape.gradient(loss, variables)):
+      assert np.abs(gradient).max() > 0.0
+      variable.assign_add(sign * rate * gradient)
+  expected = [variable.numpy() for variable in method.trainable_variables]
+  for variable, value in zip(method.trainable_variables, start):
+    variable.assign(value)
+  method.step()
+  for variable, value in zip(method.trainable_variables, expected):
+    np.testing.assert_allclose(variable, value, rtol=1e-4, atol=1e-7)
+
+
+def _turns(name, method):
+  """Returns the directions of the steps in their turn, with variables."""
+  if name == 'srdice':
+    return [(-1.0, method._psi.trainable_variables)]
+  f, w = method._f.trainable_variables, method._w.trainable_variables
+  if name == 'dual_dice':
+    return [(-1.0, f), (1.0, w)]
+  return [(1.0, (*f, method._u)), (-1.0, w)]
 
 
 @pytest.mark.parametrize('features', chain_methods.FEATURES)

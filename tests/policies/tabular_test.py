@@ -48,8 +48,8 @@ def test_dual_dices_policies_on_the_grid():
   np.testing.assert_allclose(target[34], [0.925, 0.025, 0.025, 0.025])
   np.testing.assert_allclose(target[33], [0.925, 0.025, 0.025, 0.025])
   np.testing.assert_allclose(target[43], [0.025, 0.925, 0.025, 0.025])
-  for name, alpha in (('alpha0', 0.0), ('alpha0.33', 0.33), ('alpha0.66', 0.66)):
-    setting = settings.setting(name, policy.action_spec)
+  for alpha in (0, 0.33, 0.66):
+    setting = settings.setting(f'alpha{alpha}', policy.action_spec)
     assert setting.num_transitions == 80_000
     behaviour = settings.behaviour_policy(policy, setting)
     exploration = 0.1 + 0.6 * (1 - alpha)
