@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from srdice_tf import errors
+from srdice_tf import finite
 from srdice_tf import training
 from srdice_tf.estimators import base
 from srdice_tf.estimators import config as config_lib
@@ -39,6 +40,7 @@ def evaluate(
     gamma: float = 0.99,
     config: config_lib.Config | None = None,
     seed: int = 0,
+    mdp: finite.FiniteMDP | None = None,
 ) -> Evaluation:
   """Estimates the value of a policy from logged data.
 
@@ -49,12 +51,13 @@ def evaluate(
     gamma: discount.
     config: hyper-parameters; default: the paper's.
     seed: of everything random.
+    mdp: the MDP itself, where it is finite and known.
 
   Raises:
     UserError: if data or arguments cannot be used.
   """
   config = config or config_lib.PRESETS['paper']
-  estimator = _make(policy, dataset, algo, gamma, config, seed)
+  estimator = _make(policy, dataset, algo, gamma, config, seed, mdp)
   training.Trainer({algo: estimator}).run()
   return _evaluation(estimator)
 
@@ -74,13 +77,14 @@ def save(estimator: base.Estimator, directory: str):
   )
 
 
-def load(directory: str, policy, dataset) -> Evaluation:
+def load(directory: str, policy, dataset, mdp=None) -> Evaluation:
   """Returns what `save` saved, without training.
 
   Args:
     directory: where it was saved.
     policy: the target policy.
     dataset: the data set whose ratios and value are wanted.
+    mdp: as for `evaluate`.
 
   Raises:
     UserError: if there is no estimator, or it does not fit the data.
@@ -90,7 +94,7 @@ def load(directory: str, policy, dataset) -> Evaluation:
       saved = json.load(file)
     config = config_lib.Config(**saved['config'])
     estimator = _make(
-        policy, dataset, saved['algo'], saved['gamma'], config, seed=0
+        policy, dataset, saved['algo'], saved['gamma'], config, 0, mdp
     )
     checkpoint = tf.train.Checkpoint(estimator=estimator)
     checkpoint.read(os.path.join(directory, _WEIGHTS)).expect_partial()
@@ -104,11 +108,11 @@ def load(directory: str, policy, dataset) -> Evaluation:
   return _evaluation(estimator)
 
 
-def _make(policy, dataset, algo, gamma, config, seed) -> base.Estimator:
+def _make(policy, dataset, algo, gamma, config, seed, mdp) -> base.Estimator:
   setup.check_dataset(dataset, 'the data set')
   specs = policy.time_step_spec.observation, policy.action_spec
   _check_shapes(specs, dataset)
-  problem = setup.make_problem(policy, dataset, specs, gamma)
+  problem = setup.make_problem(policy, dataset, specs, gamma, mdp)
   return registry.make_estimators([algo], problem, config, seed)[algo]
 
 

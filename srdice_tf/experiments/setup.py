@@ -133,8 +133,11 @@ class Task:
     value = truth_lib.policy_value(
         env_id, policy, gamma, self.config.truth_episodes
     )
-    mdp, table = environments.mdp_of(env_id), actions.probability_table(policy)
-    if mdp is None or table is None:
+    mdp = environments.mdp_of(env_id)
+    if mdp is None:
+      return value
+    table = actions.probability_table(policy, mdp.num_states)
+    if table is None:
       return value
     return dataclasses.replace(
         value, value=mdp.value(table, gamma), standard_error=0.0

@@ -26,21 +26,21 @@ def target_actions(policy: tf_policy.TFPolicy) -> 'TargetActions':
   return TargetActions(policy)
 
 
-def probability_table(policy: tf_policy.TFPolicy) -> np.ndarray | None:
+def probability_table(
+    policy: tf_policy.TFPolicy, num_states: int
+) -> np.ndarray | None:
   """Returns the probabilities [S, A] of a policy for a finite MDP.
 
-  None if states are no integers, or the policy gives no probabilities that
-  depend on the state alone.
+  None if it gives no probabilities that depend on the state alone.
   """
-  spec = policy.time_step_spec.observation
-  is_finite = spec.shape.rank == 0 and spec.dtype.is_integer
-  if not is_finite or tf.nest.flatten(policy.policy_state_spec):
+  if tf.nest.flatten(policy.policy_state_spec):
     return None
   actions = target_actions(policy)
   if not isinstance(actions, CategoricalActions):
     return None
-  states = tf.range(int(spec.maximum) + 1, dtype=spec.dtype)
-  return actions.parameters(states).numpy().astype(np.float64)
+  dtype = policy.time_step_spec.observation.dtype
+  table = actions.parameters(tf.range(num_states, dtype=dtype))
+  return table.numpy().astype(np.float64)
 
 
 class TargetActions:

@@ -247,6 +247,23 @@ def test_values_vectors_and_saved_estimators(name, tmp_path):
   assert loaded.value == result.value
 
 
+def test_given_transitions_by_the_library_call():
+  problem = finite.random_mdp()
+  config = config_lib.Config(tabular_successor='given')
+  result = srdice_tf.evaluate(
+      problem.target,
+      problem.dataset,
+      'tabular_srdice',
+      finite.GAMMA,
+      config,
+      mdp=problem.problem.mdp,
+  )
+  (expected,) = _fit(
+      problem.problem, ['tabular_srdice'], tabular_successor='given'
+  )
+  np.testing.assert_array_equal(result.ratios, expected.ratios())
+
+
 def test_saved_td(tmp_path):
   problem = finite.chain()
   config = config_lib.Config(tabular_successor='td', successor_steps=200)

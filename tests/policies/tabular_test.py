@@ -27,7 +27,7 @@ def test_actions_have_the_frequencies_of_the_table():
   table = np.array([[0.2, 0.8], [1, 0], [0.5, 0.5], [0, 1], [0.9, 0.1]])
   policy = tabular.TabularPolicy(*_specs(), table)
   np.testing.assert_allclose(
-      actions.probability_table(policy), table, rtol=1e-15
+      actions.probability_table(policy, 5), table, rtol=1e-15
   )
   states = tf.repeat(tf.range(5, dtype=tf.int64), 4000)
   step = ts.restart(states, batch_size=20_000)
@@ -43,7 +43,7 @@ def test_actions_have_the_frequencies_of_the_table():
 
 def test_dual_dices_policies_on_the_grid():
   policy = _load('GridWalk')
-  target = actions.probability_table(settings.target_policy(policy))
+  target = actions.probability_table(settings.target_policy(policy), 100)
   # On and above the diagonal x grows, below it y does; 0.1 is uniform.
   np.testing.assert_allclose(target[34], [0.925, 0.025, 0.025, 0.025])
   np.testing.assert_allclose(target[33], [0.925, 0.025, 0.025, 0.025])
@@ -55,16 +55,17 @@ def test_dual_dices_policies_on_the_grid():
     exploration = 0.1 + 0.6 * (1 - alpha)
     expected = np.full(4, exploration / 4)
     expected[0] += 1 - exploration
-    table = actions.probability_table(behaviour)
+    table = actions.probability_table(behaviour, 100)
     np.testing.assert_allclose(table[34], expected, rtol=1e-12)
 
 
 def test_shipped_policies():
   np.testing.assert_array_equal(
-      actions.probability_table(_load('FiveStateChain')), np.full((5, 2), 0.5)
+      actions.probability_table(_load('FiveStateChain'), 5),
+      np.full((5, 2), 0.5),
   )
-  first = actions.probability_table(_load('RandomMDP-6-3-2-0'))
-  second = actions.probability_table(_load('RandomMDP-6-3-2-1'))
+  first = actions.probability_table(_load('RandomMDP-6-3-2-0'), 6)
+  second = actions.probability_table(_load('RandomMDP-6-3-2-1'), 6)
   np.testing.assert_allclose(first.sum(axis=1), 1.0)
   assert np.abs(first - second).max() > 0.1
   assert loading.checksum(_load('RandomMDP-6-3-2-0')) != loading.checksum(
@@ -80,7 +81,11 @@ def test_settings_of_finite_mdps():
   noise = settings.behaviour_policy(
       policy, settings.setting('noise', action_spec)
   )
-  assert actions.probability_table(noise) is None  # Its episodes differ.
+  assert actions.probability_table(noise, 5) is None  # Its episodes differ.
+  step = ts.restart(tf.zeros([1000], tf.int64), batch_size=1000)
+  state = noise.get_initial_state(1000)
+  taken = noise.action(step, state, seed=tf.constant([1, 2])).action
+  assert np.mean(taken) == pytest.approx(0.5, abs=0.1)
 
 
 def test_tables_in_files(tmp_path):
@@ -88,7 +93,7 @@ def test_tables_in_files(tmp_path):
   table = np.array([[0.25, 0.75]] * 5)
   np.save(path, table)
   policy = _load('FiveStateChain', str(path))
-  np.testing.assert_allclose(actions.probability_table(policy), table)
+  np.testing.assert_allclose(actions.probability_table(policy, 5), table)
 
 
 @pytest.mark.parametrize(
