@@ -80,7 +80,7 @@ def plot_panels(
     smoothing: the number of evaluations that a point is the mean of.
   """
   size = (3.2 * len(panels), 3.4)
-  picture = figure.Figure(figsize=size, dpi=120, layout='constrained')
+  picture = figure.Figure(figsize=size, dpi=90, layout='constrained')
   all_axes = picture.subplots(1, len(panels), squeeze=False)[0]
   for axes, (title, curves) in zip(all_axes, panels.items()):
     _plot_methods(axes, curves, smoothing)
