@@ -138,3 +138,19 @@ def test_the_picture_is_replaced_whole(tmp_path):
   curves.plot_curves(str(path), {'srdice': flat}, -1.0, 'Title')
   assert image.imread(path).shape == (600, 1125, 4)
   assert os.listdir(tmp_path) == ['curve.png']
+
+
+def test_panels_have_the_same_methods(monkeypatch):
+  pictures = []
+  save = lambda picture, path: pictures.append(picture)
+  monkeypatch.setattr(curves, '_save', save)
+  steps, errors = np.array([100, 200]), np.array([[1.0, -2.0], [3.0, -8.0]])
+  panel = {'srdice': (steps, errors), 'dual_dice': (steps, errors - 1.0)}
+  curves.plot_panels('x.png', {'one': panel, 'two': panel}, 'log MSE')
+  (picture,) = pictures
+  assert [axes.get_title() for axes in picture.axes] == ['one', 'two']
+  assert picture.axes[0].get_ylabel() == 'log MSE'
+  for axes in picture.axes:
+    np.testing.assert_array_equal(_line(axes, 'SR-DICE').get_ydata(), [2, -5])
+    np.testing.assert_array_equal(_line(axes, 'DualDICE').get_ydata(), [1, -6])
+    assert len(axes.collections) == 2  # The shades.
