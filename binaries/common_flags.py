@@ -121,8 +121,11 @@ def define_server_timeout() -> flags.FlagHolder[float]:
   )
 
 
-def define_fields(config_class) -> Callable[[], dict]:
-  """Defines a flag for each field of a dataclass.
+def define_fields(*config_classes) -> Callable[[], dict]:
+  """Defines a flag for each field of dataclasses, which may share fields.
+
+  Args:
+    *config_classes: with their fields described under Attributes.
 
   Returns:
     A function that gives the fields whose flags were set.
@@ -133,11 +136,16 @@ def define_fields(config_class) -> Callable[[], dict]:
       bool: flags.DEFINE_boolean,
       str: flags.DEFINE_string,
   }
-  texts = _attribute_texts(config_class.__doc__)
-  holders = {}
-  for field in dataclasses.fields(config_class):
-    text = f'{texts[field.name]} Paper: {field.default}.'
-    holders[field.name] = _define(field.name, kinds[field.type], None, text)
+  texts, types, defaults, holders = {}, {}, {}, {}
+  for config_class in config_classes:
+    texts |= _attribute_texts(config_class.__doc__)
+    for field in dataclasses.fields(config_class):
+      types[field.name] = field.type
+      defaults.setdefault(field.name, []).append(str(field.default))
+  for name in types:
+    values = ' or '.join(dict.fromkeys(defaults[name]))
+    text = f'{texts[name]} Paper: {values}.'
+    holders[name] = _define(name, kinds[types[name]], None, text)
   return lambda: {
       name: holder.value
       for name, holder in holders.items()

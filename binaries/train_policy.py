@@ -42,6 +42,7 @@ _EVAL_EVERY = flags.DEFINE_integer(
 _EVAL_EPISODES = flags.DEFINE_integer(
     'eval_episodes', 10, 'Episodes of an evaluation.', lower_bound=1
 )
+_SETTINGS = common_flags.define_fields(configs.Td3Config, configs.DdqnConfig)
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', None,
     'Directory of the run; default: runs/train/<env>/<agent>-<seed>.',
@@ -78,7 +79,7 @@ def main(_) -> None:
     print(f'{card["file"]}: return {card["return_mean"]:.1f} +- '
           f'{card["return_std"]:.1f} after {card["steps"]} steps')
     return
-  run = trainer.Trainer(config, output_dir)
+  run = trainer.Trainer(config, output_dir, _SETTINGS())
   with progress.Progress(
       config.num_steps, label=name, initial=run.step
   ) as bar:

@@ -19,6 +19,20 @@ class Transitions(NamedTuple):
   next_observation: np.ndarray  # [N, ...]
 
 
+class Rows(NamedTuple):
+  """Time steps of all environments, each with the action that followed.
+
+  A row of an episode's last state has no action: the numbers in their places
+  mean nothing.
+  """
+
+  step_type: np.ndarray  # [T, E]
+  observation: np.ndarray  # [T, E, ...]
+  action: np.ndarray  # [T, E, ...]
+  reward: np.ndarray  # [T, E] that came after the action.
+  discount: np.ndarray  # [T, E] that came with it.
+
+
 class Collector:
   """Steps a batch of environments and can be brought back to where it was.
 
@@ -48,10 +62,8 @@ class Collector:
       choose: from observations [B, ...] to actions [B, ...].
       num_steps: to collect.
     """
-    parts, collected = [], 0
-    while collected < num_steps:
-      before, actions = self._step, choose(self._step.observation)
-      self._step = after = self._env.step(actions)
+    parts = []
+    for before, actions, after in self._play(choose, num_steps):
       moved = before.step_type != batched.LAST  # [B]
       parts.append((
           before.observation[moved],
@@ -60,9 +72,34 @@ class Collector:
           after.discount[moved],
           after.observation[moved],
       ))
+    return Transitions(*map(np.concatenate, zip(*parts)))
+
+  def collect_rows(
+      self, choose: Callable[[np.ndarray], np.ndarray], num_steps: int
+  ) -> Rows:
+    """Returns the same steps in the order of time, observations once."""
+    parts = [
+        (
+            before.step_type,
+            before.observation,
+            actions,
+            after.reward,
+            after.discount,
+        )
+        for before, actions, after in self._play(choose, num_steps)
+    ]
+    return Rows(*map(np.stack, zip(*parts)))
+
+  def _play(self, choose, num_steps):
+    """Yields time steps, actions and the time steps that followed."""
+    collected = 0
+    while collected < num_steps:
+      before, actions = self._step, choose(self._step.observation)
+      self._step = self._env.step(actions)
+      moved = before.step_type != batched.LAST  # [B]
       collected += int(moved.sum())
       self._remember(actions, moved)
-    return Transitions(*map(np.concatenate, zip(*parts)))
+      yield before, actions, self._step
 
   def _remember(self, actions, moved):
     for i, action in enumerate(actions):

@@ -9,53 +9,93 @@ AGENTS = ('td3', 'ddqn', 'ddqn_per')
 
 @dataclasses.dataclass(frozen=True)
 class Td3Config:
-  """TD3; noise is in units of the action bound."""
+  """TD3; noise is in units of the action bound.
 
-  # Networks and optimisation.
+  Attributes:
+    batch_size: Transitions in a minibatch.
+    learning_rate: Of Adam.
+    adam_epsilon: Of Adam.
+    gamma: Discount.
+    tau: Share of the new weights in an update of the targets.
+    delay: Updates of the critics for each one of actor and targets.
+    target_noise: Deviation of the noise in the target's action.
+    target_noise_clip: Its bound.
+    exploration_noise: Deviation of the noise of the actions taken.
+    random_steps: Steps with uniform actions before learning.
+    updates_per_step: Updates for each step in the environment.
+    replay_capacity: Transitions that are kept.
+    num_envs: Environments that share a policy call.
+    block_steps: Steps between two calls for updates.
+  """
+
   batch_size: int = 256
   learning_rate: float = 3e-4
   adam_epsilon: float = 1e-8
-  # Targets.
   gamma: float = 0.99
   tau: float = 0.005
-  delay: int = 2  # Updates of the critics for each one of actor and targets.
+  delay: int = 2
   target_noise: float = 0.2
   target_noise_clip: float = 0.5
-  # Experience.
   exploration_noise: float = 0.1
   random_steps: int = 25_000
   updates_per_step: float = 1.0
   replay_capacity: int = 1_000_000
-  # Environments that share a policy call, and steps between two updates.
   num_envs: int = 4
   block_steps: int = 100
 
 
 @dataclasses.dataclass(frozen=True)
 class DdqnConfig:
-  """Double DQN on Atari."""
+  """Double DQN on Atari.
 
-  # Network and optimisation.
+  Attributes:
+    batch_size: Transitions in a minibatch.
+    learning_rate: Of Adam.
+    adam_epsilon: Of Adam.
+    small_network: Whether frames go through 16 and 32 filters to 256 units.
+    gamma: Discount.
+    n_step: Steps whose rewards a target sums, on pixels.
+    target_period: Steps in the environment between two copies to the target.
+    initial_epsilon: Share of random actions at first.
+    final_epsilon: Share of random actions in the end.
+    epsilon_decay_steps: Steps from the first share to the last.
+    random_steps: Steps with uniform actions before learning.
+    updates_per_step: Updates for each step in the environment.
+    replay_capacity: Transitions that are kept.
+    priority_exponent: Of the error in a priority, ddqn_per.
+    importance_exponent: Of the weights that undo priorities, ddqn_per.
+    min_priority: The least one, ddqn_per.
+    num_envs: Environments that share a policy call.
+    block_steps: Steps between two calls for updates.
+  """
+
   batch_size: int = 32
   learning_rate: float = 6.25e-5
   adam_epsilon: float = 1.5e-4
-  # Targets.
+  small_network: bool = False
   gamma: float = 0.99
-  target_period: int = 8_000  # In environment steps.
-  # Experience.
+  n_step: int = 1
+  target_period: int = 8_000
   initial_epsilon: float = 1.0
   final_epsilon: float = 0.01
   epsilon_decay_steps: int = 250_000
   random_steps: int = 20_000
   updates_per_step: float = 0.25
   replay_capacity: int = 1_000_000
-  # Prioritised replay: the usual exponents; the notes give none.
+  # The usual exponents; the notes give none.
   priority_exponent: float = 0.6
   importance_exponent: float = 0.4
   min_priority: float = 1e-3
-  # Environments that share a policy call, and steps between two updates.
   num_envs: int = 4
   block_steps: int = 16
+
+
+def override(parameters, settings: dict, agent: str):
+  """Returns the parameters with some of them replaced, by name."""
+  for name in settings:
+    if not hasattr(parameters, name):
+      raise errors.UserError(f'--{name}: --agent={agent} has no such setting.')
+  return dataclasses.replace(parameters, **settings)
 
 
 # A task of a few numbers is learnt in minutes: Atari's pace would not fit.

@@ -15,11 +15,13 @@ def make_agent(
 ) -> dqn_agent.DdqnAgent:
   """Returns the initialised agent; arguments as for TD3."""
   target_period = round(config.target_period * config.updates_per_step)
+  trunk = base.SMALL_TRUNK if config.small_network else base.PAPER_TRUNK
+  network = lambda: base.q_network(observation_spec, action_spec, seed, trunk)
   agent = dqn_agent.DdqnAgent(
       tensor_spec.from_spec(ts.time_step_spec(observation_spec)),
       tensor_spec.from_spec(action_spec),
-      q_network=base.q_network(observation_spec, action_spec, seed),
-      target_q_network=base.q_network(observation_spec, action_spec, seed),
+      q_network=network(),
+      target_q_network=network(),
       optimizer=tf.keras.optimizers.legacy.Adam(
           config.learning_rate, epsilon=config.adam_epsilon
       ),

@@ -5,6 +5,7 @@ from tf_agents.agents import tf_agent
 from srdice_tf import errors
 from srdice_tf.agents import configs
 from srdice_tf.agents import ddqn
+from srdice_tf.agents import frame_learner
 from srdice_tf.agents import item_learner
 from srdice_tf.agents import learner
 from srdice_tf.agents import td3
@@ -16,9 +17,9 @@ def is_pixels(observation_spec) -> bool:
   return len(observation_spec.shape) == 3
 
 
-def default_parameters(config: configs.TrainConfig, observation_spec):
+def default_parameters(agent: str, observation_spec):
   """Returns the paper's settings, or those for a small discrete task."""
-  if config.agent == 'td3':
+  if agent == 'td3':
     return configs.Td3Config()
   is_atari = is_pixels(observation_spec)
   return configs.DdqnConfig() if is_atari else configs.SMALL_DDQN
@@ -46,14 +47,21 @@ def make_learner(
     config: configs.TrainConfig, agent: tf_agent.TFAgent
 ) -> learner.Learner:
   """Returns the replay and the updates that suit agent and task."""
-  prioritised = config.agent == 'ddqn_per'
-  if prioritised or is_pixels(agent.time_step_spec.observation):
-    return item_learner.ItemLearner(
-        agent, config.hyperparameters, prioritised
+  if config.agent == 'ddqn_per':
+    return item_learner.ItemLearner(agent, config.hyperparameters, True)
+  parameters = config.hyperparameters
+  is_frames = is_pixels(agent.time_step_spec.observation)
+  if not is_frames and getattr(parameters, 'n_step', 1) != 1:
+    raise errors.UserError(
+        f'--n_step={parameters.n_step}: {config.env_id} has no frames; expected'
+        ' 1.'
     )
-  return tensor_learner.TensorLearner(
-      agent, config.hyperparameters, config.num_steps
+  make = (
+      frame_learner.FrameLearner
+      if is_frames
+      else tensor_learner.TensorLearner
   )
+  return make(agent, parameters, config.num_steps)
 
 
 def policy_network(agent: tf_agent.TFAgent):

@@ -35,6 +35,12 @@ def as_experience(agent: tf_agent.TFAgent, parts: collector.Transitions):
 class Learner(abc.ABC):
   """Takes blocks of transitions, updates the agent from samples of them."""
 
+  def gather(self, source: collector.Collector, choose, num_steps: int) -> int:
+    """Collects and stores about `num_steps` steps; returns how many."""
+    block = source.collect(choose, num_steps)
+    self.add(block)
+    return len(block.reward)
+
   @abc.abstractmethod
   def add(self, block: collector.Transitions):
     """Stores a block."""

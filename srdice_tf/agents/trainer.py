@@ -33,12 +33,25 @@ class Trainer:
   the update, so that a resumed run continues the very same curve.
   """
 
-  def __init__(self, config: configs.TrainConfig, output_dir: str):
+  def __init__(
+      self,
+      config: configs.TrainConfig,
+      output_dir: str,
+      settings: dict | None = None,
+  ):
+    """Makes the agent; restores the newest checkpoint, if there is one.
+
+    Args:
+      config: the run; without hyper-parameters it gets the default ones.
+      output_dir: of the run.
+      settings: hyper-parameters that differ from them, by name.
+    """
     env = environments.load(config.env_id)
     specs = env.observation_spec(), env.action_spec()
     env.close()
     if config.hyperparameters is None:
-      parameters = factory.default_parameters(config, specs[0])
+      parameters = factory.default_parameters(config.agent, specs[0])
+      parameters = configs.override(parameters, settings or {}, config.agent)
       config = dataclasses.replace(config, hyperparameters=parameters)
     self.config = config
     self._parameters = parameters = config.hyperparameters
@@ -95,11 +108,9 @@ class Trainer:
   def train_block(self) -> dict[str, float]:
     """Collects a block of steps, makes its updates; returns the losses."""
     parameters, begun = self._parameters, time.time()
-    transitions = self._collector.collect(
-        self._exploration(), parameters.block_steps
+    self.step += self._learner.gather(
+        self._collector, self._exploration(), parameters.block_steps
     )
-    self._learner.add(transitions)
-    self.step += len(transitions.reward)
     collected = time.time()
     learnt_steps = self.step - parameters.random_steps
     due = int(learnt_steps * parameters.updates_per_step) - self.updates
