@@ -63,7 +63,7 @@ def main(_) -> None:
   specs = env.observation_spec(), env.action_spec()
   name = _SETTING.value or settings.default_setting(specs[1], specs[0])
   setting = settings.setting(name, env.action_spec())
-  policy = loading.load(_POLICY.value, _ENV.value, *specs)
+  policy = loading.load_behaviour(_POLICY.value, name, _ENV.value, *specs)
   num_transitions = _NUM_TRANSITIONS.value or setting.num_transitions
   config = collection.CollectConfig(
       env_id=_ENV.value,

@@ -51,7 +51,8 @@ def define_setting() -> flags.FlagHolder[str]:
       'Behaviour policy. Continuous actions: hard (default; noise 0.2, a fifth '
       'of the actions uniform) or easy (noise 0.133). Discrete actions: main '
       '(default; epsilon 0.1), noise (epsilon 0.2, a fifth of the episodes '
-      'greedy) or separate (epsilon 0.1; --policy names the other agent). '
+      'greedy) or separate (epsilon 0.1 around another agent, by default the '
+      'shipped one). '
       'Finite MDPs: alpha0 (default), alpha0.33 or alpha0.66, a uniform action '
       'with probability 2/3 (1 - alpha).',
   )

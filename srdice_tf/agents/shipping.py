@@ -83,10 +83,19 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
   output_dir = output_dir or weights.directory(env_id)
   os.makedirs(output_dir, exist_ok=True)
   curve = files.curve()
-  known = _known_figures(os.path.join(output_dir, 'card.json'))
+  specs = _specs(env_id)
+  is_separate = config['agent'] == 'ddqn_per'
+  card_path = os.path.join(
+      output_dir, f'{weights.SEPARATE}.json' if is_separate else 'card.json'
+  )
+  known = _known_figures(card_path)
+  chosen = choose_checkpoints(curve)
+  if is_separate or factory.is_pixels(specs[0]):
+    chosen = {'best': chosen['best']}  # Megabytes each, on pixels.
   checkpoints = {}
-  for name, point in choose_checkpoints(curve).items():
-    path = os.path.join(output_dir, weights.file_name(name))
+  for name, point in chosen.items():
+    file_name = weights.file_name(weights.SEPARATE if is_separate else name)
+    path = os.path.join(output_dir, file_name)
     agreement = write_weights(env_id, files.snapshot(point['step']), path)
     checksum = weights.checksum(path)
     checkpoints[name] = {
@@ -99,7 +108,7 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
   card = {
       'environment': environments.description(env_id),
       'agent': config['agent'],
-      'command': _command(config, int(curve[-1]['step'])),
+      'command': _command(config, int(curve[-1]['step']), specs[0]),
       'seed': config['seed'],
       'steps_trained': int(curve[-1]['step']),
       'gamma': gamma,
@@ -111,7 +120,7 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
       'note': _note(env_id, checkpoints['best'], int(curve[-1]['step'])),
       'versions': {name: metadata.version(name) for name in _PACKAGES},
   }
-  run_files.write_json(os.path.join(output_dir, 'card.json'), card)
+  run_files.write_json(card_path, card)
   return card
 
 
@@ -140,21 +149,31 @@ def _known_figures(card_path: str) -> dict[str, dict]:
   }
 
 
-def _command(config: dict, steps: int) -> str:
+def _specs(env_id: str):
+  env = environments.load(env_id)
+  env.close()
+  return env.observation_spec(), env.action_spec()
+
+
+def _command(config: dict, steps: int, observation_spec) -> str:
+  """Returns what trains the same policy again."""
+  defaults = factory.default_parameters(config['agent'], observation_spec)
+  settings = ''.join(
+      f' --{name}={str(value).lower()}'
+      for name, value in config['hyperparameters'].items()
+      if value != getattr(defaults, name)
+  )
   return (
       f'python binaries/train_policy.py --env={config["env_id"]}'
       f' --agent={config["agent"]} --num_steps={steps}'
-      f' --seed={config["seed"]} --eval_every={config["eval_every"]}'
+      f' --seed={config["seed"]} --eval_every={config["eval_every"]}{settings}'
   )
 
 
 def load_policy(env_id: str, path: str):
   """Returns the deterministic policy of the weights in `path`."""
-  env = environments.load(env_id)
-  specs = env.observation_spec(), env.action_spec()
-  env.close()
-  network = weights.make_network(*specs)
-  weights.restore(path, network)
+  specs = _specs(env_id)
+  network = weights.load_network(path, *specs)
   return base.deterministic_policy(*specs, network)
 
 
@@ -170,14 +189,11 @@ def write_weights(env_id: str, snapshot: str, path: str) -> dict[str, float]:
     For half precision the share of states, in play, in which both networks
     choose the same action; else nothing.
   """
-  env = environments.load(env_id)
-  specs = env.observation_spec(), env.action_spec()
-  env.close()
+  specs = _specs(env_id)
   if not factory.is_pixels(specs[0]):
     shutil.copyfile(snapshot, path)
     return {}
-  network = weights.make_network(*specs)
-  weights.restore(snapshot, network)
+  network = weights.load_network(snapshot, *specs)
   weights.save(path, network, np.float16)
   agreement = _agreement(env_id, snapshot, path)
   return {'half_precision_agreement': agreement}

@@ -60,9 +60,13 @@ class Task:
     )
     self._setting = settings.setting(self.setting_name, env.action_spec())
     base_policy = loading.load(config.policy, config.env_id, *self._specs)
+    other_policy = loading.load_behaviour(
+        config.policy, self.setting_name, config.env_id, *self._specs
+    )
     self._checksum = loading.checksum(base_policy)
+    self._behaviour_checksum = loading.checksum(other_policy)
     self.target = settings.target_policy(base_policy)
-    self.behaviour = settings.behaviour_policy(base_policy, self._setting)
+    self.behaviour = settings.behaviour_policy(other_policy, self._setting)
 
   def dataset(self, path: str, seed: int) -> dataset_lib.Dataset:
     """Returns the data set in `path`, collected if it is not there."""
@@ -76,7 +80,7 @@ class Task:
       collect_config = collection.CollectConfig(
           env_id=self.config.env_id,
           policy=self.config.policy,
-          policy_checksum=self._checksum,
+          policy_checksum=self._behaviour_checksum,
           setting=self.setting_name,
           num_transitions=number,
           seed=seed,

@@ -22,7 +22,7 @@ def to_blocks(x: tf.Tensor, size: int) -> tf.Tensor:
 
 
 def _kernel_to_blocks(kernel: tf.Tensor, size: int) -> tf.Tensor:
-  """Returns the kernel [k, k, C, F] over blocks, [k / s, k / s, s * s * C, F]."""
+  """Returns the kernel [k, k, C, F] over blocks of pixels, s * s * C each."""
   width, _, channels, filters = kernel.shape
   count = width // size
   kernel = tf.reshape(kernel, (count, size, count, size * channels, filters))
@@ -72,10 +72,12 @@ class Convolution(tf.keras.layers.Conv2D):
   """Conv2D without padding; integers, as pixels are, are scaled first."""
 
   def __init__(self, *args, pixel_scale: float = 1.0, **kwargs):
-    """Makes the layer; further arguments as for Conv2D.
+    """Makes the layer.
 
     Args:
+      *args: of Conv2D.
       pixel_scale: what an integer input is divided by.
+      **kwargs: of Conv2D.
     """
     super().__init__(*args, **kwargs)
     self._pixel_scale = pixel_scale

@@ -22,7 +22,8 @@ def load(
 
   Args:
     name: 'pretrained', the one shipped for the environment, or
-      'pretrained:weak', ':medium', ':good', earlier ones of the same run;
+      'pretrained:weak', ':medium', ':good', earlier ones of the same run, or
+      'pretrained:separate', that of another agent;
       'untrained', a network with random weights; 'random', uniform actions; a
       directory with a TF-Agents SavedModel; a file of weights (.npz), or of a
       finite MDP's table of probabilities (.npy).
@@ -50,14 +51,25 @@ def load(
   if os.path.isfile(name) and name.endswith('.npy'):
     return tabular.load(name, *specs)
   if os.path.isfile(name):
-    network = weights.make_network(*specs)
-    weights.restore(name, network)
+    network = weights.load_network(name, *specs)
     return base.deterministic_policy(*specs, network)
   raise errors.UserError(
       f'--policy={name}: no such file or directory; expected {PRETRAINED},'
       f' {UNTRAINED}, {RANDOM}, a TF-Agents SavedModel or a file of weights'
       ' (.npz) or probabilities (.npy).'
   )
+
+
+def load_behaviour(
+    name: str, setting: str, env_id: str, observation_spec, action_spec
+) -> tf_policy.TFPolicy:
+  """Returns the base policy of the behaviour policy; arguments as for `load`.
+
+  In the setting 'separate' the shipped policy is that of another agent.
+  """
+  if setting == weights.SEPARATE and name == PRETRAINED:
+    name = f'{PRETRAINED}:{weights.SEPARATE}'
+  return load(name, env_id, observation_spec, action_spec)
 
 
 def checksum(policy: tf_policy.TFPolicy) -> str:

@@ -10,7 +10,9 @@ from srdice_tf import errors
 from srdice_tf.policies import base
 
 PRETRAINED_DIR = os.path.join(os.path.dirname(__file__), 'pretrained')
-CHECKPOINTS = ('best', 'good', 'medium', 'weak')
+# 'separate' is of another agent: the behaviour policy of the setting.
+SEPARATE = 'separate'
+CHECKPOINTS = ('best', 'good', 'medium', 'weak', SEPARATE)
 
 
 def save(path: str, network, dtype=np.float32):
@@ -40,10 +42,26 @@ def restore(path: str, network):
     variable.assign(array.astype(np.float32))
 
 
-def make_network(observation_spec, action_spec):
+def make_network(observation_spec, action_spec, trunk=base.PAPER_TRUNK):
   """Returns an untrained network that `restore` can fill."""
-  make = base.q_network if base.is_discrete(action_spec) else base.actor_network
-  return make(observation_spec, action_spec)
+  if base.is_discrete(action_spec):
+    return base.q_network(observation_spec, action_spec, trunk=trunk)
+  return base.actor_network(observation_spec, action_spec)
+
+
+def load_network(path: str, observation_spec, action_spec):
+  """Returns the network whose weights are in `path`.
+
+  Raises:
+    UserError: if they are not of a network for these specs.
+  """
+  with np.load(path) as file:
+    first = file[min(file.files)].shape
+  is_small = first[-1:] == (base.SMALL_TRUNK.convolutions[0][0],)
+  trunk = base.SMALL_TRUNK if is_small else base.PAPER_TRUNK
+  network = make_network(observation_spec, action_spec, trunk)
+  restore(path, network)
+  return network
 
 
 def checksum(path: str) -> str:
@@ -57,7 +75,7 @@ def directory(env_id: str) -> str:
 
 
 def file_name(checkpoint: str) -> str:
-  """Returns the name of the weights of 'best', 'good', 'medium' or 'weak'."""
+  """Returns the name of the weights of one of CHECKPOINTS."""
   if checkpoint not in CHECKPOINTS:
     raise errors.UserError(
         f'checkpoint {checkpoint!r}: expected one of {", ".join(CHECKPOINTS)}.'
@@ -92,7 +110,7 @@ def load_pretrained(
     observation_spec: of the environment, an array spec.
     action_spec: of the environment, a bounded array spec.
     checkpoint: 'best', or an earlier one of the same run: 'good', 'medium' or
-      'weak'.
+      'weak'; or 'separate', of another agent.
 
   Raises:
     UserError: if none is shipped.
@@ -100,7 +118,7 @@ def load_pretrained(
   path = os.path.join(directory(env_id), file_name(checkpoint))
   if not os.path.exists(path):
     agent = 'ddqn' if base.is_discrete(action_spec) else 'td3'
+    if checkpoint == SEPARATE:
+      agent = 'ddqn_per'
     raise _not_shipped(env_id, agent)
-  network = make_network(observation_spec, action_spec)
-  restore(path, network)
-  return network
+  return load_network(path, observation_spec, action_spec)

@@ -51,3 +51,10 @@ def test_double_dqn_has_the_papers_numbers():
 def test_counts_are_positive(field):
   with pytest.raises(errors.UserError, match=f'--{field}=0: expected at least'):
     configs.TrainConfig('Pendulum-v1', **{field: 0})
+
+
+def test_settings_replace_defaults():
+  parameters = configs.override(configs.DdqnConfig(), {'n_step': 3}, 'ddqn')
+  assert (parameters.n_step, parameters.batch_size) == (3, 32)
+  with pytest.raises(errors.UserError, match='--tau: --agent=ddqn has no such'):
+    configs.override(configs.DdqnConfig(), {'tau': 0.1}, 'ddqn')

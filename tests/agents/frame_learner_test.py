@@ -126,7 +126,9 @@ def test_n_steps_agree_with_tf_agents(learners):
   learner, player = learners(), _Player(lengths=(50,), terminal=(True,))
   learner.add_rows(player.play(20))
   rows = [player.rows[0][i] for i in range(6, 10)]
-  column = lambda i, dtype=np.float32: tf.constant([[r[i] for r in rows]], dtype)
+  column = lambda i, dtype=np.float32: tf.constant(
+      [[row[i] for row in rows]], dtype
+  )
   ones = tf.ones((1, 4), tf.int32)
   steps = trajectory.Trajectory(
       ones, column(1, np.uint8), column(2, np.int64), (), ones, column(3),

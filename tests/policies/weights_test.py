@@ -54,6 +54,7 @@ def test_a_shipped_policy_is_loaded():
           'Pendulum-v1', _OBSERVATIONS, _ACTIONS, checkpoint
       )
       for checkpoint in weights.CHECKPOINTS
+      if checkpoint != weights.SEPARATE
   }
   kernels = [_arrays(network)[2] for network in networks.values()]
   for i, left in enumerate(kernels):
@@ -86,3 +87,21 @@ def test_a_card_names_its_environment():
   assert weights.load_card('Pendulum-v1')['environment']['id'] == 'Pendulum-v1'
   with pytest.raises(errors.UserError, match='no policy is shipped'):
     weights.load_card('Swimmer-v4')
+
+
+def test_a_small_network_is_known_by_its_weights(tmp_path):
+  pixels = array_spec.BoundedArraySpec((84, 84, 4), np.uint8, 0, 255)
+  path = str(tmp_path / 'weights.npz')
+  for trunk in (base.PAPER_TRUNK, base.SMALL_TRUNK):
+    network = base.q_network(pixels, _CHOICES, 1, trunk)
+    weights.save(path, network)
+    loaded = weights.load_network(path, pixels, _CHOICES)
+    for left, right in zip(_arrays(network), _arrays(loaded), strict=True):
+      np.testing.assert_array_equal(left, right)
+
+
+def test_the_separate_agent_has_a_command_of_its_own():
+  with pytest.raises(errors.UserError, match='--agent=ddqn_per'):
+    weights.load_pretrained(
+        'MountainCar-v0', _OBSERVATIONS, _CHOICES, weights.SEPARATE
+    )
