@@ -16,6 +16,7 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
+from srdice_tf import environments
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import ope
@@ -34,7 +35,8 @@ _ALGO = flags.DEFINE_list(
     'algo', ['srdice'], f'Estimators, a list of {", ".join(registry.NAMES)}.'
 )
 _PRESET = flags.DEFINE_enum(
-    'preset', 'paper', list(config_lib.PRESETS), 'Schedule and rates.'
+    'preset', 'paper', list(config_lib.PRESETS | config_lib.FRAME_PRESETS),
+    'Schedule and rates; fixed is for frames.',
 )
 _NUM_SEEDS = flags.DEFINE_integer('num_seeds', 1, 'Runs, from --seed on.', 1)
 _TRUTH_EPISODES = flags.DEFINE_integer(
@@ -59,7 +61,8 @@ def main(_) -> None:
       gamma=_GAMMA.value,
       truth_episodes=_TRUTH_EPISODES.value,
   )
-  preset = config_lib.PRESETS[_PRESET.value]
+  is_frames = environments.has_frames(task.env_id)
+  preset = config_lib.preset(_PRESET.value, is_frames)
   estimators = dataclasses.replace(preset, **_HYPER_PARAMETERS())
   name = f'{task.env_id}_{task.setting or "default"}'.replace('/', '_')
   output_dir = _OUTPUT_DIR.value or os.path.join(

@@ -30,15 +30,14 @@ def mean_squared_error(prediction, target) -> tf.Tensor:
   return tf.reduce_mean(tf.math.squared_difference(prediction, target))
 
 
-def encoder_decoder_loss(
-    next_state_error, action_error, reward_error, weights=(1.0, 1.0, 0.1)
-) -> tf.Tensor:
-  """lambda_s' MSE(s') + lambda_a MSE(a) + lambda_r MSE(r)."""
-  return (
-      weights[0] * next_state_error
-      + weights[1] * action_error
-      + weights[2] * reward_error
-  )
+def encoder_decoder_loss(errors, weights) -> tf.Tensor:
+  """lambda_s' MSE(s') + lambda_a MSE(a) + lambda_r MSE(r) + ...
+
+  Args:
+    errors: the terms that there are, by name.
+    weights: the lambdas by the same names.
+  """
+  return tf.add_n([weights[name] * error for name, error in errors.items()])
 
 
 def bootstrap_target(now, next_prediction, gamma, not_done) -> tf.Tensor:

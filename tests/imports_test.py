@@ -20,7 +20,7 @@ _ALLOWED = {
     'logging': _BASE,
     # Estimation.
     'losses': _BASE,
-    'networks': _BASE,
+    'networks': _BASE | {'losses'},
     'estimators': _BASE | {'losses', 'networks'},
     'training': _BASE | {'losses', 'networks', 'estimators'} | _SERVICES,
     # Data.

@@ -19,8 +19,13 @@ def test_mean_squared_error_is_a_mean_over_elements_without_a_half():
 
 
 def test_encoder_decoder_loss():
-  loss = losses.encoder_decoder_loss(2.0, 3.0, 5.0)
-  assert float(loss) == pytest.approx(1.0 * 2.0 + 1.0 * 3.0 + 0.1 * 5.0)
+  weights = {'next_state': 1.0, 'action': 4.0, 'reward': 0.1, 'feature': 0.5}
+  loss = losses.encoder_decoder_loss(
+      {'next_state': 2.0, 'action': 3.0, 'reward': 5.0}, weights
+  )
+  assert float(loss) == pytest.approx(1.0 * 2.0 + 4.0 * 3.0 + 0.1 * 5.0)
+  loss = losses.encoder_decoder_loss({'reward': 5.0, 'feature': 6.0}, weights)
+  assert float(loss) == pytest.approx(0.1 * 5.0 + 0.5 * 6.0)
 
 
 def test_bootstrap_target_stops_at_terminal_states():

@@ -9,11 +9,14 @@ import mujoco
 from srdice_tf import errors
 from srdice_tf.environments import atari
 from srdice_tf.environments import batched
+from srdice_tf.environments import corridor
 from srdice_tf.environments import finite_mdps
 from srdice_tf.environments import gymnasium_env
 
 # The paper's Ant observes contact forces: 111 numbers, where v4 gives 27.
 _ARGUMENTS = {'Ant-v4': {'use_contact_forces': True}}
+
+PIXEL_CORRIDOR = 'PixelCorridor'
 
 CONTINUOUS_TASKS = (
     'Pendulum-v1',
@@ -35,6 +38,11 @@ def _warn(message: str):
 mujoco.set_mju_user_warning(_warn)
 for _id in (finite_mdps.CHAIN, finite_mdps.GRID_WALK):
   finite_mdps.register(_id)
+gymnasium.register(
+    PIXEL_CORRIDOR,
+    entry_point=corridor.Corridor,
+    max_episode_steps=corridor.MAX_STEPS,
+)
 
 
 def load(
@@ -45,16 +53,21 @@ def load(
   Args:
     env_id: any gymnasium id with Box or Discrete actions; 'ALE/...' ids get
       the paper's pre-processing; the finite MDPs 'FiveStateChain', 'GridWalk'
-      and 'RandomMDP-<states>-<actions>-<branching>-<seed>'.
+      and 'RandomMDP-<states>-<actions>-<branching>-<seed>'; 'PixelCorridor'.
     seed: of the episodes; the same seed gives the same run.
     max_episode_steps: replaces the environment's own time limit.
 
   Raises:
     UserError: if there is no such environment or it cannot be used.
   """
-  frame_stack = atari.FRAME_STACK if atari.is_atari(env_id) else 0
+  frame_stack = atari.FRAME_STACK if has_frames(env_id) else 0
   env = _make(env_id, max_episode_steps)
   return gymnasium_env.GymnasiumEnvironment(env, seed, frame_stack)
+
+
+def has_frames(env_id: str) -> bool:
+  """Returns whether the environment is observed as stacks of frames."""
+  return atari.is_atari(env_id) or env_id == PIXEL_CORRIDOR
 
 
 def load_batch(
@@ -105,6 +118,8 @@ def _make(env_id: str, max_episode_steps: int | None) -> gymnasium.Env:
   try:
     if atari.is_atari(env_id):
       return atari.make(env_id, max_episode_steps)
+    if env_id == PIXEL_CORRIDOR:
+      return corridor.make(max_episode_steps)
     return gymnasium.make(
         env_id,
         max_episode_steps=max_episode_steps,

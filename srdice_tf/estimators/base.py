@@ -128,8 +128,26 @@ def gradient_step(optimizers, variables, loss_function) -> tf.Tensor:
     return tf.identity(loss)
 
 
-def polyak_update(targets, sources, tau: float, after: tf.Tensor):
-  """Moves each target a share tau towards its source, when `after` is known."""
+def update_target(target, source, config, count: tf.Variable, after):
+  """Lets a target network follow its source, when `after` is known.
+
+  Args:
+    target: the network that follows.
+    source: the network that was updated.
+    config: says how: by a share tau, or by a copy each so many updates.
+    count: of the updates so far.
+    after: a tensor of the source's update.
+  """
+  pairs = list(zip(target.trainable_variables, source.trainable_variables))
   with tf.control_dependencies([after]):
-    for target, source in zip(targets, sources):
-      target.assign_add(tau * (source - target))
+    if not config.target_interval:
+      for old, new in pairs:
+        old.assign_add(config.tau * (new - old))
+      return
+    is_due = tf.equal(count.assign_add(1) % config.target_interval, 0)
+    tf.cond(is_due, lambda: _copy(pairs), lambda: None)
+
+
+def _copy(pairs):
+  for old, new in pairs:
+    old.assign(new)

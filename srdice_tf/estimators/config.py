@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from srdice_tf import errors
+
 
 @dataclasses.dataclass(frozen=True)
 class Config:
@@ -14,15 +16,19 @@ class Config:
     num_features: F, size of phi and psi and of the hidden layers.
     batch_size: of encoder, psi and Q.
     ratio_batch_size: of w, f and u.
-    learning_rate: of encoder, psi, Q and w of SR-DICE and Deep SR.
+    learning_rate: of encoder, psi and Q.
     dual_dice_learning_rate: of DualDICE's f and w.
     gradient_dice_learning_rate: of GradientDICE's f and w.
     gradient_dice_u_learning_rate: of GradientDICE's u.
-    adam_epsilon: of Adam.
+    ratio_learning_rate: of w of SR-DICE and Deep SR.
+    adam_epsilon: of Adam, for networks.
+    ratio_adam_epsilon: of Adam, for w of SR-DICE and Deep SR and for u.
     tau: rate of the target networks' Polyak average.
+    target_interval: updates between two copies to them instead; 0 for tau.
     next_state_weight: lambda_s' of the encoder-decoder's loss.
     action_weight: lambda_a of it.
     reward_weight: lambda_r of it.
+    feature_weight: of mean(phi^2) in it, on frames.
     ridge: added to E[phi phi^T], as a share of its mean diagonal.
     start_pool: pairs (s0, a0) whose psi the phases of w sample from.
     dual_dice_power: p of DualDICE's convex function |w|^p / p.
@@ -33,6 +39,8 @@ class Config:
     tabular_regularizer: of tabular DualDICE's matrices.
     tabular_discount_data: whether it weighs step t by gamma^t.
     tabular_missing_mass: of d_pi that may lie on pairs the data lack.
+    pixel_scale: what pixels are divided by.
+    second_filters: of the second convolution; the paper prints 32.
   """
 
   encoder_steps: int = 30_000
@@ -45,11 +53,15 @@ class Config:
   dual_dice_learning_rate: float = 5e-5
   gradient_dice_learning_rate: float = 1e-5
   gradient_dice_u_learning_rate: float = 1e-2
+  ratio_learning_rate: float = 3e-4
   adam_epsilon: float = 1e-8
+  ratio_adam_epsilon: float = 1e-8
   tau: float = 0.005
+  target_interval: int = 0
   next_state_weight: float = 1.0
   action_weight: float = 1.0
   reward_weight: float = 0.1
+  feature_weight: float = 0.1
   ridge: float = 1e-6
   start_pool: int = 16_384
   dual_dice_power: float = 2.0
@@ -60,6 +72,8 @@ class Config:
   tabular_regularizer: float = 1e-8
   tabular_discount_data: bool = False
   tabular_missing_mass: float = 0.01
+  pixel_scale: float = 255.0
+  second_filters: int = 64
 
 
 PRESETS = {
@@ -69,3 +83,36 @@ PRESETS = {
         encoder_steps=5_000, successor_steps=15_000, updates=20_000
     ),
 }
+
+_FRAMES = Config(
+    batch_size=32,
+    ratio_batch_size=32,
+    learning_rate=6.25e-5,
+    dual_dice_learning_rate=6.25e-5,
+    gradient_dice_learning_rate=6.25e-5,
+    gradient_dice_u_learning_rate=1e-3,
+    adam_epsilon=1.5e-4,
+)
+FRAME_PRESETS = {
+    # As printed: pixels from 0 to 255, and so few copies to the target that
+    # rewards far away do not arrive.
+    'paper': dataclasses.replace(
+        _FRAMES, pixel_scale=1.0, target_interval=8_000
+    ),
+    'fixed': _FRAMES,
+    'quick': dataclasses.replace(
+        _FRAMES, encoder_steps=1_000, successor_steps=2_000, updates=2_000
+    ),
+}
+
+
+def preset(name: str, is_frames: bool) -> Config:
+  """Returns the preset for vectors or for frames; an error if there is none."""
+  presets = FRAME_PRESETS if is_frames else PRESETS
+  if name not in presets:
+    kind = 'frames' if is_frames else 'vectors'
+    raise errors.UserError(
+        f'--preset={name}: the environment observes {kind}, for which there are'
+        f" {', '.join(presets)}."
+    )
+  return presets[name]

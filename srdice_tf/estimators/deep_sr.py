@@ -21,7 +21,7 @@ class DeepSR(base.Estimator):
     )
     self._w.build([None, self.config.num_features])
     self._optimizer = layers.adam(
-        self.config.learning_rate, self.config.adam_epsilon
+        self.config.ratio_learning_rate, self.config.ratio_adam_epsilon
     )
     self._mean_start = None
     self.phases = (

@@ -12,11 +12,10 @@ class DeepTD(base.Estimator):
 
   def __init__(self, problem, config, seed):
     super().__init__('deep_td', problem, config, seed)
-    hidden = [config.num_features, config.num_features]
-    size = problem.inputs.size
-    self._q = layers.mlp(size, hidden, 1, self.init_rng)
-    self._target = layers.mlp(size, hidden, 1, self.init_rng)
+    network = lambda: problem.inputs.network(1, config, self.init_rng)
+    self._q, self._target = network(), network()
     self._target.set_weights(self._q.get_weights())
+    self._num_updates = tf.Variable(0, dtype=tf.int64, name='num_updates')
     self._optimizer = layers.adam(config.learning_rate, config.adam_epsilon)
     self._starts = None
     self.phases = (
@@ -41,10 +40,11 @@ class DeepTD(base.Estimator):
         variables,
         lambda: losses.mean_squared_error(self._q(batch.inputs)[:, 0], target),
     )
-    base.polyak_update(
-        self._target.trainable_variables, variables, self.config.tau, loss
+    base.update_target(
+        self._target, self._q, self.config, self._num_updates, loss
     )
     return {'loss': loss}
 
   def estimate(self):
-    return (1.0 - self.problem.gamma) * tf.reduce_mean(self._q(self._starts))
+    values = self.problem.map_inputs(self._q, self._starts)  # [P, 1]
+    return (1.0 - self.problem.gamma) * tf.reduce_mean(values)

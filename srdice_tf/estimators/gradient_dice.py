@@ -18,7 +18,7 @@ class GradientDICE(neural_dice.NeuralDICE):
     )
     self._u = tf.Variable(0.0, name='u')
     self._u_optimizer = layers.adam(
-        config.gradient_dice_u_learning_rate, config.adam_epsilon
+        config.gradient_dice_u_learning_rate, config.ratio_adam_epsilon
     )
 
   def _step(self):

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from srdice_tf import losses
 from srdice_tf.estimators import base
+from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.networks import layers
 
 
@@ -12,10 +13,10 @@ class NeuralDICE(base.RatioEstimator):
 
   def __init__(self, name, problem, config, seed, activation, learning_rate):
     super().__init__(name, problem, config, seed)
-    hidden = [config.num_features, config.num_features]
-    size = problem.inputs.size
-    self._f = layers.mlp(size, hidden, 1, self.init_rng, activation)
-    self._w = layers.mlp(size, hidden, 1, self.init_rng, activation)
+    network = lambda: problem.inputs.network(
+        1, config, self.init_rng, activation
+    )
+    self._f, self._w = network(), network()
     self._f_optimizer = layers.adam(learning_rate, config.adam_epsilon)
     self._w_optimizer = layers.adam(learning_rate, config.adam_epsilon)
     self.phases = (base.Phase(name, config.updates, self._step),)
@@ -25,13 +26,15 @@ class NeuralDICE(base.RatioEstimator):
     raise NotImplementedError
 
   def _sample(self):
-    """Returns transitions and as many pairs (s0, a0) [B, S + A]."""
+    """Returns transitions and as many pairs (s0, a0)."""
     size = self.config.ratio_batch_size
     batch = self.problem.sample(size, self.rng)
     return batch, self.problem.sample_starts(size, self.rng)
 
   def _values(self, batch, starts) -> losses.DiceValues:
-    f = self._f(tf.concat([batch.inputs, batch.next_inputs, starts], 0))
+    f = self._f(
+        problem_lib.concat([batch.inputs, batch.next_inputs, starts])
+    )  # [3 B, 1]
     now, after, start = tf.split(f[:, 0], 3)  # [B] each
     w = self._w(batch.inputs)[:, 0]  # [B]
     return losses.DiceValues(w, now, after, start)

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from srdice_tf import finite
+from srdice_tf.networks import frames
 from srdice_tf.networks import inputs as inputs_lib
-
-_CHUNK = 8192
 
 
 class Transitions(NamedTuple):
@@ -20,19 +19,20 @@ class Transitions(NamedTuple):
 
   Attributes:
     index: [B] rows of the data set.
-    inputs: [B, S + A] (s, a) as vectors.
+    inputs: (s, a) as networks take it: [B, S + A], or FrameActions.
     rewards: [B].
     not_done: [B].
-    next_states: [B, S] s' as vectors.
-    next_inputs: [B, S + A] (s', a') with a' ~ pi(s').
+    next_states: [B, S] s' as vectors, or frames [B, H, W, K].
+    next_inputs: (s', a') with a' ~ pi(s'), or with all actions weighted by
+      their probabilities.
   """
 
   index: tf.Tensor
-  inputs: tf.Tensor
+  inputs: inputs_lib.Inputs
   rewards: tf.Tensor
   not_done: tf.Tensor
   next_states: tf.Tensor
-  next_inputs: tf.Tensor
+  next_inputs: inputs_lib.Inputs
 
 
 class Problem:
@@ -42,7 +42,7 @@ class Problem:
       self,
       dataset,
       actions,
-      inputs: inputs_lib.VectorInputs,
+      inputs: inputs_lib.VectorInputs | frames.FrameInputs,
       gamma: float,
       cache: bool = True,
       mdp: finite.FiniteMDP | None = None,
@@ -52,7 +52,8 @@ class Problem:
     Args:
       dataset: replay.Dataset.
       actions: policies.actions.TargetActions of the target policy.
-      inputs: how states and actions become vectors.
+      inputs: how states and actions become what the networks take, and the
+        networks themselves.
       gamma: discount.
       cache: whether to keep the parameters; without, they are computed anew
         for each minibatch, to the same numbers.
@@ -65,12 +66,15 @@ class Problem:
     self.mdp = mdp
     self.size = dataset.num_transitions
     self.num_starts = dataset.num_initial_states
+    # Networks that are linear in the action's weights take all actions at
+    # once: the expectation is exact.
+    self._is_exact = (
+        inputs.linear_in_actions and actions.parameters_are_probabilities
+    )
     self._next, self._start = None, None
     if cache:
-      self._next = map_chunks(_compile(self._next_parameters), self.size)
-      self._start = map_chunks(
-          _compile(self._start_parameters), self.num_starts
-      )
+      self._next = self._map_chunks(self._next_parameters, self.size)
+      self._start = self._map_chunks(self._start_parameters, self.num_starts)
 
   def _next_parameters(self, index):
     if self._next is not None:
@@ -82,8 +86,14 @@ class Problem:
       return tf.gather(self._start, index)
     return self.actions.parameters(self.dataset.initial_states(index))
 
-  def state_actions(self, index: tf.Tensor) -> tf.Tensor:
-    """Returns (s, a) [B, S + A] of the transitions `index`."""
+  def _draw(self, parameters, rng) -> tf.Tensor:
+    """Returns actions [B, ...] of the target policy, or probabilities."""
+    if self._is_exact:
+      return parameters  # [B, A]
+    return self.actions.sample(parameters, rng)
+
+  def state_actions(self, index: tf.Tensor) -> inputs_lib.Inputs:
+    """Returns (s, a) of the transitions `index`."""
     actions = tf.gather(self.dataset.actions, index)
     return self.inputs(self.dataset.states(index), actions)
 
@@ -91,48 +101,67 @@ class Problem:
     """Returns transitions drawn uniformly, with fresh next actions."""
     batch = self.dataset.sample(batch_size, rng)
     parameters = self._next_parameters(batch.index)
-    next_actions = self.actions.sample(parameters, rng)
-    next_states = self.inputs.states(batch.next_states)  # [B, S]
-    next_actions = self.inputs.actions(next_actions)  # [B, A]
+    next_actions = self._draw(parameters, rng)
     return Transitions(
         index=batch.index,
         inputs=self.inputs(batch.states, batch.actions),
         rewards=batch.rewards,
         not_done=batch.not_done,
-        next_states=next_states,
-        next_inputs=tf.concat([next_states, next_actions], axis=-1),
+        next_states=self.inputs.states(batch.next_states),
+        next_inputs=self.inputs(batch.next_states, next_actions),
     )
 
-  def sample_starts(self, batch_size: int, rng) -> tf.Tensor:
-    """Returns (s0, a0) [B, S + A], a0 ~ pi(s0), s0 drawn uniformly."""
+  def sample_starts(self, batch_size: int, rng) -> inputs_lib.Inputs:
+    """Returns (s0, a0), a0 ~ pi(s0), s0 drawn uniformly."""
     batch = self.dataset.sample_initial(batch_size, rng)
     return self._starts(batch.index, rng)
 
-  def start_pool(self, size: int, rng) -> tf.Tensor:
-    """Returns about `size` pairs (s0, a0), each start state equally often."""
-    repeats = max(1, -(-size // self.num_starts))
+  def start_pool(self, size: int, rng) -> inputs_lib.Inputs:
+    """Returns about `size` pairs (s0, a0), each start state equally often.
+
+    Where expectations over actions are exact, each start state is there once.
+    """
+    repeats = 1 if self._is_exact else max(1, -(-size // self.num_starts))
     index = tf.tile(tf.range(self.num_starts), [repeats])  # [P]
     return self._starts(index, rng)
 
-  def _starts(self, index, rng) -> tf.Tensor:
-    actions = self.actions.sample(self._start_parameters(index), rng)
+  def _starts(self, index, rng) -> inputs_lib.Inputs:
+    actions = self._draw(self._start_parameters(index), rng)
     return self.inputs(self.dataset.initial_states(index), actions)
 
   def over_data(
-      self, function: Callable[[tf.Tensor], tf.Tensor]
+      self, function: Callable[[inputs_lib.Inputs], tf.Tensor]
   ) -> Callable[[], tf.Tensor]:
     """Returns what computes function((s, a)) for all transitions, [n, ...]."""
     compiled = _compile(lambda index: function(self.state_actions(index)))
-    return lambda: map_chunks(compiled, self.size)
+    return lambda: map_chunks(compiled, self.size, self.inputs.chunk_size)
+
+  def map_inputs(self, function, inputs: inputs_lib.Inputs) -> tf.Tensor:
+    """Returns function(inputs), computed in chunks."""
+    return map_chunks(
+        lambda index: function(
+            tf.nest.map_structure(lambda part: tf.gather(part, index), inputs)
+        ),
+        tf.nest.flatten(inputs)[0].shape[0],
+        self.inputs.chunk_size,
+    )
+
+  def _map_chunks(self, function, size: int) -> tf.Tensor:
+    return map_chunks(_compile(function), size, self.inputs.chunk_size)
+
+
+def concat(parts: list[inputs_lib.Inputs]) -> inputs_lib.Inputs:
+  """Returns the pairs (s, a) of all parts, one part behind the other."""
+  return tf.nest.map_structure(lambda *x: tf.concat(x, 0), *parts)
 
 
 def map_chunks(
-    function: Callable[[tf.Tensor], tf.Tensor], size: int
+    function: Callable[[tf.Tensor], tf.Tensor], size: int, chunk_size: int
 ) -> tf.Tensor:
   """Returns function(index) for index 0..size-1, computed in chunks."""
   chunks = [
-      function(tf.range(begin, min(begin + _CHUNK, size)))
-      for begin in range(0, size, _CHUNK)
+      function(tf.range(begin, min(begin + chunk_size, size)))
+      for begin in range(0, size, chunk_size)
   ]
   return tf.concat(chunks, axis=0)
 

@@ -7,7 +7,6 @@ from srdice_tf import losses
 from srdice_tf.estimators import base
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.networks import encoder
 from srdice_tf.networks import layers
 
 
@@ -25,18 +24,11 @@ class Representation(tf.Module):
     self.config = config
     self._rng = base.generator(seed, 'representation')
     rng = np.random.default_rng([seed, base.stable_hash('representation')])
-    size, num_features = problem.inputs.size, config.num_features
-    self._encoder = encoder.EncoderDecoder(
-        size,
-        problem.inputs.num_state_values,
-        problem.inputs.num_action_values,
-        num_features,
-        rng,
-    )
-    hidden = [num_features, num_features]
-    self._successor = layers.mlp(size, hidden, num_features, rng)
-    self._target = layers.mlp(size, hidden, num_features, rng)
+    self._encoder = problem.inputs.encoder_decoder(config, rng)
+    network = lambda: problem.inputs.network(config.num_features, config, rng)
+    self._successor, self._target = network(), network()
     self._target.set_weights(self._successor.get_weights())
+    self._num_updates = tf.Variable(0, dtype=tf.int64, name='num_updates')
     self._encoder_optimizer = self._adam()
     self._successor_optimizer = self._adam()
     self._features = None
@@ -54,11 +46,11 @@ class Representation(tf.Module):
     return layers.adam(self.config.learning_rate, self.config.adam_epsilon)
 
   def encode(self, inputs: tf.Tensor) -> tf.Tensor:
-    """Returns phi [B, F] of (s, a) as vectors."""
+    """Returns phi [B, F] of (s, a), which may depend on s alone."""
     return self._encoder.encode(inputs)
 
   def successor(self, inputs: tf.Tensor) -> tf.Tensor:
-    """Returns psi [B, F] of (s, a) as vectors."""
+    """Returns psi [B, F] of (s, a)."""
     return self._successor(inputs)
 
   @property
@@ -73,32 +65,27 @@ class Representation(tf.Module):
 
   def start_successors(self, size: int, rng) -> tf.Tensor:
     """Returns psi(s0, a0) [P, F] for about `size` pairs."""
-    pool = self.problem.start_pool(size, rng)  # [P, S + A]
-    return tf.function(self.successor, autograph=False)(pool)
+    pool = self.problem.start_pool(size, rng)  # P pairs
+    compiled = tf.function(self.successor, autograph=False)
+    return self.problem.map_inputs(compiled, pool)
 
   def _encoder_step(self):
     config = self.config
-    weights = (
-        config.next_state_weight,
-        config.action_weight,
-        config.reward_weight,
-    )
+    weights = {
+        'next_state': config.next_state_weight,
+        'action': config.action_weight,
+        'reward': config.reward_weight,
+        'feature': config.feature_weight,
+    }
     batch = self.problem.sample(config.batch_size, self._rng)
-    actions = batch.inputs[:, self.problem.inputs.num_state_values :]  # [B, A]
-
-    def loss():
-      next_states, decoded_actions, rewards = self._encoder(batch.inputs)
-      return losses.encoder_decoder_loss(
-          losses.mean_squared_error(next_states, batch.next_states),
-          losses.mean_squared_error(decoded_actions, actions),
-          losses.mean_squared_error(rewards, batch.rewards),
-          weights,
-      )
-
-    value = base.gradient_step(
-        self._encoder_optimizer, self._encoder.trainable_variables, loss
+    loss = base.gradient_step(
+        self._encoder_optimizer,
+        self._encoder.trainable_variables,
+        lambda: losses.encoder_decoder_loss(
+            self._encoder.errors(batch), weights
+        ),
     )
-    return {'loss': value}
+    return {'loss': loss}
 
   def _successor_step(self):
     batch = self.problem.sample(self.config.batch_size, self._rng)
@@ -116,7 +103,7 @@ class Representation(tf.Module):
             self._successor(batch.inputs), target
         ),
     )
-    base.polyak_update(
-        self._target.trainable_variables, variables, self.config.tau, loss
+    base.update_target(
+        self._target, self._successor, self.config, self._num_updates, loss
     )
     return {'loss': loss}

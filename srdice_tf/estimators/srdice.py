@@ -20,7 +20,7 @@ class SRDICE(base.RatioEstimator):
     self._representation = representation
     self._ratio = encoder.LinearRatio(self.config.num_features)
     self._optimizer = layers.adam(
-        self.config.learning_rate, self.config.adam_epsilon
+        self.config.ratio_learning_rate, self.config.ratio_adam_epsilon
     )
     self._start_successors = None
     self._mean_reward_features = None

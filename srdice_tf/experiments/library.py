@@ -56,7 +56,9 @@ def evaluate(
   Raises:
     UserError: if data or arguments cannot be used.
   """
-  config = config or config_lib.PRESETS['paper']
+  if config is None:
+    specs = policy.time_step_spec.observation, policy.action_spec
+    config = config_lib.preset('paper', setup.has_frames(specs))
   estimator = _make(policy, dataset, algo, gamma, config, seed, mdp)
   training.Trainer({algo: estimator}).run()
   return _evaluation(estimator)

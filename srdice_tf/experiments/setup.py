@@ -12,8 +12,10 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.evaluation import truth as truth_lib
+from srdice_tf.networks import frames
 from srdice_tf.networks import inputs as inputs_lib
 from srdice_tf.policies import actions
+from srdice_tf.policies import base
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 from srdice_tf.replay import client as client_lib
@@ -161,13 +163,19 @@ def make_problem(
   """Returns the problem of evaluating any TF-Agents policy on a data set."""
   if not 0.0 < gamma < 1.0:
     raise errors.UserError(f'--gamma={gamma}: must lie between 0 and 1.')
+  make_inputs = (
+      frames.FrameInputs if has_frames(specs) else inputs_lib.VectorInputs
+  )
   return problem_lib.Problem(
-      dataset,
-      actions.target_actions(policy),
-      inputs_lib.VectorInputs(*specs),
-      gamma,
+      dataset, actions.target_actions(policy), make_inputs(*specs), gamma,
       mdp=mdp,
   )
+
+
+def has_frames(specs) -> bool:
+  """Returns whether specs are of stacks of frames with discrete actions."""
+  observation_spec, action_spec = specs
+  return len(observation_spec.shape) == 3 and base.is_discrete(action_spec)
 
 
 def check_dataset(dataset: dataset_lib.Dataset, path: str):
@@ -178,6 +186,8 @@ def check_dataset(dataset: dataset_lib.Dataset, path: str):
     raise errors.UserError(f'--dataset_dir={path}: there are no start states.')
   for name in ('rewards', 'actions', 'not_done'):
     _check_finite(getattr(dataset, name), name, path)
+  if dataset.states(tf.constant([0])).dtype.is_integer:
+    return
   for begin in range(0, dataset.num_transitions, 65_536):
     end = min(begin + 65_536, dataset.num_transitions)
     _check_finite(dataset.states(tf.range(begin, end)), 'states', path)

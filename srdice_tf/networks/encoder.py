@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from srdice_tf import losses
 from srdice_tf.networks import layers
 
 
@@ -14,7 +15,6 @@ class EncoderDecoder(tf.keras.Model):
 
   def __init__(
       self,
-      num_inputs: int,
       num_state_values: int,
       num_action_values: int,
       num_features: int,
@@ -23,7 +23,6 @@ class EncoderDecoder(tf.keras.Model):
     """Builds the networks.
 
     Args:
-      num_inputs: size of (s, a) as one vector.
       num_state_values: size of a state as a vector.
       num_action_values: size of an action as a vector.
       num_features: F, also the units of the hidden layers.
@@ -31,8 +30,13 @@ class EncoderDecoder(tf.keras.Model):
     """
     super().__init__(name='encoder_decoder')
     hidden = [num_features]
+    self._num_state_values = num_state_values
     self._encoder = layers.mlp(
-        num_inputs, hidden, num_features, rng, output_activation='relu'
+        num_state_values + num_action_values,
+        hidden,
+        num_features,
+        rng,
+        output_activation='relu',
     )
     self._next_state = layers.mlp(num_features, hidden, num_state_values, rng)
     self._action = layers.mlp(num_features, hidden, num_action_values, rng)
@@ -48,6 +52,16 @@ class EncoderDecoder(tf.keras.Model):
     features = self.encode(inputs)  # [B, F]
     reward = tf.squeeze(self._reward(features), -1)  # [B]
     return self._next_state(features), self._action(features), reward
+
+  def errors(self, batch) -> dict[str, tf.Tensor]:
+    """Returns the terms of the loss of a minibatch, by name."""
+    next_states, actions, rewards = self(batch.inputs)
+    given = batch.inputs[:, self._num_state_values :]  # [B, A]
+    return {
+        'next_state': losses.mean_squared_error(next_states, batch.next_states),
+        'action': losses.mean_squared_error(actions, given),
+        'reward': losses.mean_squared_error(rewards, batch.rewards),
+    }
 
 
 class LinearRatio(tf.keras.Model):

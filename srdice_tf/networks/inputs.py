@@ -1,14 +1,26 @@
-"""States and actions as vectors of floats."""
+"""States and actions as vectors of floats, and networks over them."""
+
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from srdice_tf.networks import encoder
+from srdice_tf.networks import layers
+
+# (s, a) as the networks take it: a tensor, or a structure of tensors.
+Inputs = Any
+
 
 class VectorInputs:
-  """Turns states and actions into the vectors that the networks take.
+  """Turns states and actions into vectors; makes the networks for them.
 
   Integers, as of finite MDPs and discrete actions, become one-hot vectors.
   """
+
+  # Transitions whose networks are computed together, over the data set.
+  chunk_size = 8192
+  linear_in_actions = False
 
   def __init__(self, observation_spec, action_spec):
     self.num_state_values = _size(observation_spec)
@@ -26,6 +38,20 @@ class VectorInputs:
   def __call__(self, states: tf.Tensor, actions: tf.Tensor) -> tf.Tensor:
     """Returns (s, a) [B, S + A]."""
     return tf.concat([self.states(states), self.actions(actions)], axis=-1)
+
+
+  def network(
+      self, num_outputs: int, config, rng, activation: str = 'relu'
+  ) -> tf.keras.Sequential:
+    """Returns a network from (s, a) to [B, outputs], two hidden layers."""
+    hidden = [config.num_features, config.num_features]
+    return layers.mlp(self.size, hidden, num_outputs, rng, activation)
+
+  def encoder_decoder(self, config, rng) -> encoder.EncoderDecoder:
+    """Returns phi(s, a) with its decoders."""
+    return encoder.EncoderDecoder(
+        self.num_state_values, self.num_action_values, config.num_features, rng
+    )
 
 
 def _size(spec) -> int:

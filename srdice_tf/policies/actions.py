@@ -46,6 +46,8 @@ def probability_table(
 class TargetActions:
   """Any policy: its parameters are the states themselves."""
 
+  parameters_are_probabilities = False
+
   def __init__(self, policy: tf_policy.TFPolicy):
     self._policy = policy
 
@@ -84,6 +86,8 @@ class GaussianActions(TargetActions):
 
 class CategoricalActions(TargetActions):
   """Discrete actions: the parameters are the probabilities."""
+
+  parameters_are_probabilities = True
 
   def __init__(self, policy: tf_policy.TFPolicy):
     super().__init__(policy)

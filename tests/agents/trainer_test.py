@@ -172,9 +172,9 @@ def test_frames_resume_to_the_same_weights(tmp_path):
       run = trainer.Trainer(config, str(tmp_path / directory))
       for _ in range(num_blocks):
         run.train_block()
+      point = dict(updates=0, mean_return=0, std_return=0, seconds=0)
       run.files.add_point(
-          dict(step=run.step, updates=0, mean_return=0, std_return=0, seconds=0),
-          factory.policy_network(run.agent),
+          {'step': run.step, **point}, factory.policy_network(run.agent)
       )
       run._save()
       run.close()
