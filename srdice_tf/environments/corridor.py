@@ -7,7 +7,7 @@ import numpy as np
 from srdice_tf.environments import atari
 
 NUM_PLACES = 5
-LEFT, RIGHT = 0, 1
+RIGHT = 1
 START = 2
 MAX_STEPS = 12
 _CELL = 16  # Pixels from one place to the next; 5 of them fit into 84.
@@ -16,7 +16,8 @@ _CELL = 16  # Pixels from one place to the next; 5 of them fit into 84.
 class Corridor(gymnasium.Env):
   """Five places in a row; episodes begin in the middle, end at both ends.
 
-  A step to the right pays 0.1; to arrive at the right end pays 1 more.
+  A step from the place before the right end pays 1, whatever its direction:
+  features of the state alone, as Atari's are, can tell the value.
   """
 
   metadata = {'render_modes': []}
@@ -33,9 +34,9 @@ class Corridor(gymnasium.Env):
     return frame(self._place), {}
 
   def step(self, action):
+    paid = reward(self._place)
     self._place += 1 if action == RIGHT else -1
     terminated = self._place in (0, NUM_PLACES - 1)
-    paid = reward(self._place, action)
     return frame(self._place), paid, terminated, False, {}
 
 
@@ -47,9 +48,9 @@ def frame(place: int) -> np.ndarray:
   return picture
 
 
-def reward(place: int, action: int) -> float:
-  """Returns the reward of arriving in `place` by `action`."""
-  return 0.1 * (action == RIGHT) + float(place == NUM_PLACES - 1)
+def reward(place: int) -> float:
+  """Returns the reward of a step from `place`."""
+  return float(place == NUM_PLACES - 2)
 
 
 def make(max_episode_steps: int | None = None) -> gymnasium.Env:
@@ -71,11 +72,8 @@ def value(probability_right: float, gamma: float) -> float:
   rewards = np.zeros(NUM_PLACES)
   inner = range(1, NUM_PLACES - 1)
   for place in inner:
-    for action, probability in (
-        (LEFT, 1.0 - probability_right), (RIGHT, probability_right)
-    ):
-      after = place + (1 if action == RIGHT else -1)
-      rewards[place] += probability * reward(after, action)
-      steps[place, after] += probability * (after in inner)
+    rewards[place] = reward(place)
+    steps[place, place + 1] = probability_right * (place + 1 in inner)
+    steps[place, place - 1] = (1.0 - probability_right) * (place - 1 in inner)
   values = np.linalg.solve(np.eye(NUM_PLACES) - gamma * steps, rewards)
   return float((1.0 - gamma) * values[START])

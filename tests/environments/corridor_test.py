@@ -17,8 +17,9 @@ def test_an_episode_frame_by_frame():
   stack = results[-1][0]
   for i, place in enumerate((1, 2, 3, 4)):
     np.testing.assert_array_equal(stack[..., i], corridor.frame(place))
-  assert [result[1] for result in results] == [0.0, 0.1, 0.1, 1.1]
-  assert [result[2:] for result in results] == [(1.0, False)] * 3 + [(0.0, True)]
+  assert [result[1] for result in results] == [0.0, 0.0, 0.0, 1.0]
+  ends = [result[2:] for result in results]
+  assert ends == [(1.0, False)] * 3 + [(0.0, True)]
 
 
 def test_pictures_of_all_places_differ():
@@ -28,16 +29,16 @@ def test_pictures_of_all_places_differ():
 
 
 def test_the_value_is_that_of_played_episodes():
-  # Always to the right: 0.1 now, 1.1 a step later.
-  assert np.isclose(corridor.value(1.0, 0.9), 0.1 * (0.1 + 0.9 * 1.1))
+  # Always to the right: 1 a step later.
+  assert np.isclose(corridor.value(1.0, 0.9), 0.1 * 0.9)
   assert corridor.value(0.0, 0.9) == 0.0
   rng, returns = np.random.default_rng(0), []
   for _ in range(20_000):
     place, discount, total = corridor.START, 1.0, 0.0
     while 0 < place < 4:
       action = int(rng.uniform() < 0.6)
+      total += discount * corridor.reward(place)
       place += 2 * action - 1
-      total += discount * corridor.reward(place, action)
       discount *= 0.9
     returns.append(0.1 * total)
   error = np.std(returns) / np.sqrt(len(returns))
