@@ -95,6 +95,8 @@ class Trainer:
       if interrupt.received is not None:
         self._save()
     interrupt.reraise()
+    if interrupt.received is not None:
+      return  # Where the signal itself is ignored, as with nohup.
     if self.files.curve()[-1]['step'] < self.step:
       log(self.step, {**losses, **self._evaluate()})
       self._save()

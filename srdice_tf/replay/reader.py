@@ -98,7 +98,8 @@ def _concatenate(streams: list[Stream]) -> np.ndarray:
   """Joins the observations, freeing each part as it is copied."""
   total = sum(len(stream.steps) for stream in streams)
   first = streams[0].observations[0]
-  joined = np.empty((total, *first.shape[1:]), first.dtype)  # [R, ...]
+  shape = total, *first.shape[1:]
+  joined = dataset_lib.aligned_empty(shape, first.dtype)  # [R, ...]
   position = 0
   for stream in streams:
     while stream.observations:

@@ -1,0 +1,24 @@
+"""A test that frames, which are large, are kept in memory once."""
+
+import numpy as np
+
+from srdice_tf.replay import dataset as dataset_lib
+
+
+def test_frames_are_not_copied():
+  rows = dataset_lib.aligned_empty((6, 4, 4), np.uint8)
+  rows[:] = np.arange(6, dtype=np.uint8)[:, None, None]
+  data = dataset_lib.Dataset(
+      rows,
+      step_types=np.array([0, 1, 1, 2, 0, 1]),
+      actions=np.zeros(6, np.int64),
+      rewards=np.zeros(6),
+      not_done=np.ones(6),
+      frame_stack=2,
+  )
+  tensor = data._rows
+  # Not for use: only a shared memory shows the change.
+  rows[2] = 77
+  assert int(tensor[2, 0, 0]) == 77
+  stacks = data.states(np.array([0, 2])).numpy()
+  np.testing.assert_array_equal(stacks[:, 0, 0], [[0, 0], [1, 77]])
