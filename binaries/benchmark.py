@@ -14,6 +14,7 @@ from absl import flags
 from binaries import cli
 from srdice_tf.benchmarks import data
 from srdice_tf.benchmarks import estimators
+from srdice_tf.benchmarks import frames
 from srdice_tf.benchmarks import whole
 
 _GROUPS = {
@@ -23,6 +24,7 @@ _GROUPS = {
     + data.collecting('ALE/Pong-v5', max(n // 10, 1), goal=None),
     'memory': lambda n: data.frame_memory('ALE/Pong-v5', max(2 * n // 5, 1)),
     'steps': lambda n: estimators.steps(num_transitions=n),
+    'frames': lambda n: frames.steps(max(n // 50, 100)),
     'td3': lambda n: whole.td3('HalfCheetah-v4'),
     'ope_memory': lambda n: whole.ope_memory('Humanoid-v4', 10 * n),
 }

@@ -49,7 +49,7 @@ def steps(env_id: str = _ENV_ID, num_transitions: int = 50_000):
   )
   phases = {p.name: p for e in estimators.values() for p in e.phases}
   seconds = {
-      name: _compare(phases[name], passes)
+      name: compare(phases[name], _bare_products(passes))
       for name, passes in _passes(problem.inputs, config).items()
   }
   lines = [
@@ -63,7 +63,7 @@ def steps(env_id: str = _ENV_ID, num_transitions: int = 50_000):
   ]
   for name in ('srdice', 'deep_sr'):
     phases[name].prepare()
-    seconds[name] = _compare(phases[name], ())
+    seconds[name] = compare(phases[name], _bare_products(()))
   taken, successor = seconds['srdice'][0], seconds['successor'][0]
   lines.append(
       measure.at_most(
@@ -124,11 +124,10 @@ def _passes(inputs, config) -> dict[str, tuple[_Pass, ...]]:
   }
 
 
-def _compare(phase: base.Phase, passes) -> tuple[float, float]:
-  """Returns the seconds of a step and of its bare products, in turns."""
+def compare(phase: base.Phase, bare) -> tuple[float, float]:
+  """Returns the seconds of a phase's step and of `bare`'s, in turns."""
   phase.prepare()
   call = training.compile_steps(phase.step)
-  bare = _bare_products(passes)
   for warm_up in (call, bare):
     warm_up(tf.constant(2))
   begun = time.perf_counter()
@@ -149,6 +148,7 @@ def _compare(phase: base.Phase, passes) -> tuple[float, float]:
 
 def _bare_products(passes):
   """Returns a function of n that makes the products n times, in one call."""
+  matmul = lambda *product: lambda: tf.linalg.matmul(*product)
   rng = np.random.default_rng(0)
   random = lambda *shape: tf.constant(rng.normal(size=shape), tf.float32)
   products = []
@@ -156,19 +156,23 @@ def _bare_products(passes):
     for i, (before, after) in enumerate(zip(sizes, sizes[1:])):
       x, weights = random(rows, before), random(before, after)
       gradient = random(rows, after)
-      products.append((x, weights, False, False))
+      products.append(matmul(x, weights, False, False))
       if backward:
-        products.append((x, gradient, True, False))
+        products.append(matmul(x, gradient, True, False))
         if i or from_input:
-          products.append((gradient, weights, False, True))
+          products.append(matmul(gradient, weights, False, True))
+  return repeat(products)
 
+
+def repeat(operations):
+  """Returns a function of n that runs all operations n times, in one call."""
   counter = tf.Variable(0)
 
   def step():
     # Behind something that changes, so that nothing is moved out of the loop;
     # a number of each result, so that none is left out as unused.
     with tf.control_dependencies([counter.assign_add(1)]):
-      ends = [tf.linalg.matmul(*product)[0, 0] for product in products]
+      ends = [tf.reshape(run(), [-1])[0] for run in operations]
     return {'sum': tf.add_n(ends) if ends else tf.constant(0.0)}
 
   return training.compile_steps(step)

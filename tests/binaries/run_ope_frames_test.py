@@ -1,0 +1,54 @@
+"""End-to-end test of run_ope on frames, with a schedule of a few steps."""
+
+import json
+import os
+import subprocess
+import sys
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+
+
+def _run(tmp_path, **flags):
+  flags = {
+      'env': 'PixelCorridor',
+      'policy': 'untrained',
+      'algo': 'srdice,deep_td',
+      'preset': 'fixed',
+      'num_transitions': 200,
+      'truth_episodes': 5,
+      'encoder_steps': 2,
+      'successor_steps': 2,
+      'updates': 2,
+      'batch_size': 4,
+      'output_dir': tmp_path / 'run',
+      'dataset_dir': tmp_path / 'data',
+      **flags,
+  }
+  return subprocess.run(
+      [
+          sys.executable, 'binaries/run_ope.py',
+          *(f'--{name}={value}' for name, value in flags.items()),
+      ],
+      cwd=_ROOT, capture_output=True, text=True, timeout=280,
+  )
+
+
+def test_frames_are_evaluated_by_the_same_command(tmp_path):
+  result = _run(tmp_path)
+  assert result.returncode == 0, result.stderr
+  with open(tmp_path / 'run' / 'seed0' / 'estimate.json') as file:
+    methods = json.load(file)['methods']
+  assert [m['method'] for m in methods] == ['srdice', 'deep_td']
+  assert abs(methods[0]['details']['theorem_4_difference']) < 1e-6
+  with open(tmp_path / 'run' / 'seed0' / 'config.json') as file:
+    found = json.load(file)['estimators']
+  assert (found['pixel_scale'], found['target_interval']) == (255.0, 0)
+  # The frames of a data set must be those that are asked for.
+  with open(tmp_path / 'data' / 'dataset.json') as file:
+    description = json.load(file)
+  description['environment']['frame_skip'] = 2
+  with open(tmp_path / 'data' / 'dataset.json', 'w') as file:
+    json.dump(description, file)
+  result = _run(tmp_path, output_dir=tmp_path / 'other')
+  assert result.returncode == 1
+  assert 'its environment has frame_skip 2, asked for is None' in result.stderr
