@@ -47,21 +47,23 @@ def make_learner(
     config: configs.TrainConfig, agent: tf_agent.TFAgent
 ) -> learner.Learner:
   """Returns the replay and the updates that suit agent and task."""
-  if config.agent == 'ddqn_per':
-    return item_learner.ItemLearner(agent, config.hyperparameters, True)
   parameters = config.hyperparameters
-  is_frames = is_pixels(agent.time_step_spec.observation)
-  if not is_frames and getattr(parameters, 'n_step', 1) != 1:
+  prioritised = config.agent == 'ddqn_per'
+  if is_pixels(agent.time_step_spec.observation):
+    make = (
+        frame_learner.PrioritisedFrameLearner
+        if prioritised
+        else frame_learner.FrameLearner
+    )
+    return make(agent, parameters, config.num_steps)
+  if getattr(parameters, 'n_step', 1) != 1:
     raise errors.UserError(
         f'--n_step={parameters.n_step}: {config.env_id} has no frames; expected'
         ' 1.'
     )
-  make = (
-      frame_learner.FrameLearner
-      if is_frames
-      else tensor_learner.TensorLearner
-  )
-  return make(agent, parameters, config.num_steps)
+  if prioritised:
+    return item_learner.ItemLearner(agent, parameters)
+  return tensor_learner.TensorLearner(agent, parameters, config.num_steps)
 
 
 def policy_network(agent: tf_agent.TFAgent):

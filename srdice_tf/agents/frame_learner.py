@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from srdice_tf.agents import collector
 from srdice_tf.agents import learner
+from srdice_tf.agents import priorities
 from srdice_tf.agents import replay_server
 from srdice_tf.environments import batched
 
@@ -101,17 +102,19 @@ class FrameLearner(learner.Learner):
     rows = tf.random.stateless_uniform(shape, seed, low, high, tf.int32)
 
     def update(i, total):
-      return i + 1, total + self._update(rows[i]).loss
+      return i + 1, total + self._update(rows[i], 1.0)[0]
 
     _, total = tf.while_loop(
         lambda i, _: i < num_updates, update, (tf.constant(0), tf.constant(0.0))
     )
     return total / tf.cast(num_updates, tf.float32)
 
-  def _update(self, rows, weights=1.0):
+  def _update(self, rows, weights):
+    """Returns the loss and the TD errors [B], 0 where nothing begins."""
     batch, is_transition = self.transitions(rows)
     experience = learner.as_experience(self._agent, batch)
-    return self._agent.train(experience, weights * is_transition)
+    info = self._agent.train(experience, weights * is_transition)
+    return info.loss, info.extra.td_error * is_transition
 
   def transitions(self, rows: tf.Tensor):
     """Returns what begins in `rows` [B], over several steps, and a mask.
@@ -169,3 +172,53 @@ class FrameLearner(learner.Learner):
 
   def close(self):
     self._server.stop()
+
+
+class PrioritisedFrameLearner(FrameLearner):
+  """The same frames, rows drawn by their last TD error.
+
+  Reverb's table of priorities holds numbers of rows only.
+  """
+
+  def __init__(self, agent, parameters, num_steps: int):
+    super().__init__(agent, parameters, num_steps)
+    # As many as have both their history and their successors in the ring.
+    missing = (self._stack - 1 + parameters.n_step) * self._num_envs
+    self._priorities = priorities.Priorities(
+        parameters, self._capacity - missing
+    )
+
+  def add_rows(self, block):
+    _, begin = self._bounds()
+    super().add_rows(block)
+    _, end = self._bounds()
+    rows = np.arange(max(begin, 0), end, dtype=np.int32)
+    self._priorities.add((row,) for row in rows)
+
+  def learn(self, num_updates, seed):
+    del seed  # Reverb draws.
+    losses = [self._draw_and_update() for _ in range(num_updates)]
+    return {'loss': float(np.mean(losses))}
+
+  def _draw_and_update(self) -> float:
+    samples, weights = self._priorities.sample()
+    rows = np.stack([sample.data[0] for sample in samples])  # [B]
+    loss, td_errors = self._train(tf.constant(rows), tf.constant(weights))
+    self._priorities.update(samples, td_errors.numpy())
+    return float(loss)
+
+  @tf.function(autograph=False)
+  def _train(self, rows, weights):
+    return self._update(rows, weights)
+
+  def save(self, directory):
+    super().save(directory)
+    self._priorities.save(directory)
+
+  def restore(self, directory):
+    super().restore(directory)
+    self._priorities.restore(directory)
+
+  def close(self):
+    super().close()
+    self._priorities.close()

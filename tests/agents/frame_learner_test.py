@@ -74,13 +74,15 @@ class _Player:
 def learners():
   made = []
 
-  def make(capacity=1_000, **settings):
+  def make(
+      capacity=1_000, learner_class=frame_learner.FrameLearner, **settings
+  ):
     config = configs.DdqnConfig(**{**dict(
         batch_size=4, replay_capacity=capacity, num_envs=_ENVS, block_steps=8,
         gamma=0.9, n_step=3, small_network=True,
     ), **settings})
     agent = ddqn.make_agent(_OBSERVATIONS, _ACTIONS, config, seed=0)
-    made.append(frame_learner.FrameLearner(agent, config, 10_000))
+    made.append(learner_class(agent, config, 10_000))
     return made[-1]
 
   yield make
@@ -174,3 +176,37 @@ def test_updates_are_counted_and_repeat_with_their_seed(learners):
     losses.append(learner.learn(3, seed)['loss'])
     assert int(learner._agent.train_step_counter) == 3
   assert losses[0] == losses[1] != losses[2]
+
+
+def _priorities(learner):
+  samples = learner._priorities.server.sample(1_000)
+  return {int(sample.data[0]): sample.info.priority for sample in samples}
+
+
+def _check_rows(learner):
+  assert set(_priorities(learner)) == set(range(*learner._bounds()))
+
+
+def test_priorities_are_of_the_rows_that_can_be_drawn(learners, tmp_path):
+  make = lambda: learners(
+      capacity=41, learner_class=frame_learner.PrioritisedFrameLearner,
+      min_priority=0.3,
+  )
+  learner, player = make(), _Player()
+  learner.add_rows(player.play(5))
+  _check_rows(learner)
+  for _ in range(6):
+    learner.add_rows(player.play(8))
+  _check_rows(learner)
+  learner.learn(3, (0, 0))
+  assert int(learner._agent.train_step_counter) == 3
+  learner.save(str(tmp_path))
+  restored = make()
+  restored.restore(str(tmp_path))
+  found = _priorities(learner)
+  assert found == _priorities(restored)
+  assert len(set(found.values())) > 3
+  block = player.play(3)
+  for each in (learner, restored):
+    each.add_rows(block)
+    _check_rows(each)

@@ -53,9 +53,9 @@ def tensors():
 def items():
   made = []
 
-  def make(prioritised=True, **settings):
+  def make(**settings):
     config = _config(replay_capacity=100, **settings)
-    learner = item_learner.ItemLearner(_agent(config), config, prioritised)
+    learner = item_learner.ItemLearner(_agent(config), config)
     made.append(learner)
     return learner
 
@@ -111,11 +111,11 @@ def test_samples_follow_the_priorities(items):
   learner = items(priority_exponent=0.5)
   learner.add(_block(0, 3))
   keys = {}
-  for sample in learner._server.sample(100):
+  for sample in learner._priorities.server.sample(100):
     keys[int(sample.data[2])] = sample.info.key
   priorities = {keys[0]: 1.0, keys[1]: 16.0, keys[2]: 25.0}
-  learner._server.update_priorities(priorities)
-  samples = learner._server.sample(4000)
+  learner._priorities.server.update_priorities(priorities)
+  samples = learner._priorities.server.sample(4000)
   counts = np.bincount([int(s.data[2]) for s in samples], minlength=3)
   # Priorities to the power of a half: 1, 4, 5 of 10.
   np.testing.assert_allclose(counts / 4000, [0.1, 0.4, 0.5], atol=0.03)
@@ -128,10 +128,11 @@ def test_samples_follow_the_priorities(items):
 def test_importance_weights_undo_the_sampling(items):
   learner = items(priority_exponent=1.0, importance_exponent=1.0)
   learner.add(_block(0, 2))
-  keys = {int(s.data[2]): s.info.key for s in learner._server.sample(50)}
-  learner._server.update_priorities({keys[0]: 1.0, keys[1]: 4.0})
-  samples = learner._server.sample(50)
-  weights = learner._importance_weights(samples)
+  samples = learner._priorities.server.sample(50)
+  keys = {int(s.data[2]): s.info.key for s in samples}
+  learner._priorities.server.update_priorities({keys[0]: 1.0, keys[1]: 4.0})
+  samples = learner._priorities.server.sample(50)
+  weights = learner._priorities.importance_weights(samples)
   expected = [1.0 if s.data[2] == 0 else 0.25 for s in samples]
   np.testing.assert_allclose(weights, expected, rtol=1e-5)
 
@@ -140,7 +141,7 @@ def test_an_update_makes_large_errors_likely(items):
   learner = items(priority_exponent=1.0, batch_size=16)
   learner.add(_block(0, 4))  # Values are near 0: the errors are 0 to 3.
   learner.learn(10, (0, 0))
-  samples = learner._server.sample(1000)
+  samples = learner._priorities.server.sample(1000)
   counts = np.bincount([int(s.data[2]) for s in samples], minlength=4)
   assert counts[0] < counts[1] < counts[2] < counts[3]
 
@@ -149,10 +150,10 @@ def test_new_transitions_get_the_largest_priority(items):
   learner = items(priority_exponent=1.0)
   learner.add(_block(50, 4))
   learner.learn(4, (0, 0))
-  assert learner._max_priority > 40.0
+  assert learner._priorities.max_priority > 40.0
   learner.add(_block(0, 1))
-  new = [s for s in learner._server.sample(500) if s.data[2] == 0.0]
-  assert new[0].info.priority == pytest.approx(learner._max_priority)
+  new = [s for s in learner._priorities.server.sample(500) if s.data[2] == 0.0]
+  assert new[0].info.priority == pytest.approx(learner._priorities.max_priority)
 
 
 def test_priorities_are_restored(items, tmp_path):
@@ -161,19 +162,12 @@ def test_priorities_are_restored(items, tmp_path):
   original.learn(4, (0, 0))
   original.save(str(tmp_path))
   restored.restore(str(tmp_path))
-  assert restored._max_priority == original._max_priority
+  assert restored._priorities.max_priority == original._priorities.max_priority
   found = [
-      {s.info.key: s.info.priority for s in learner._server.sample(200)}
+      {
+          sample.info.key: sample.info.priority
+          for sample in learner._priorities.server.sample(200)
+      }
       for learner in (original, restored)
   ]
   assert found[0] == found[1]
-
-
-def test_uniform_items_have_no_weights(items):
-  learner = items(prioritised=False)
-  learner.add(_block(0, 10))
-  weights = learner._importance_weights(learner._server.sample(5))
-  np.testing.assert_array_equal(weights, np.ones(5))
-  learner.learn(2, (0, 0))
-  priorities = {s.info.priority for s in learner._server.sample(100)}
-  assert priorities == {1.0}

@@ -154,7 +154,8 @@ def test_atari_runs_and_resumes(tmp_path, agent):
   resumed.train_block()
   assert (resumed.step, resumed.updates) == (64, 8)
   if agent == 'ddqn_per':
-    assert resumed._learner._server.size == 64
+    # The newest rows have no successor yet; an episode's last has one.
+    assert 60 <= resumed._learner._priorities.server.size <= 64
   resumed.close()
 
 
