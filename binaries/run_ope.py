@@ -16,7 +16,6 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
-from srdice_tf import environments
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import ope
@@ -61,8 +60,7 @@ def main(_) -> None:
       gamma=_GAMMA.value,
       truth_episodes=_TRUTH_EPISODES.value,
   )
-  is_frames = environments.has_frames(task.env_id)
-  preset = config_lib.preset(_PRESET.value, is_frames)
+  preset = setup.preset(task.env_id, _PRESET.value)
   estimators = dataclasses.replace(preset, **_HYPER_PARAMETERS())
   name = f'{task.env_id}_{task.setting or "default"}'.replace('/', '_')
   output_dir = _OUTPUT_DIR.value or os.path.join(

@@ -10,6 +10,7 @@ import tensorflow as tf
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
+from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.evaluation import truth as truth_lib
 from srdice_tf.networks import frames
@@ -170,6 +171,11 @@ def make_problem(
       dataset, actions.target_actions(policy), make_inputs(*specs), gamma,
       mdp=mdp,
   )
+
+
+def preset(env_id: str, name: str) -> config_lib.Config:
+  """Returns the hyper-parameters that a preset has for an environment."""
+  return config_lib.preset(name, environments.has_frames(env_id))
 
 
 def has_frames(specs) -> bool:
