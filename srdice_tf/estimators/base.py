@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.networks import layers
 
 
 class Phase(NamedTuple):
@@ -97,6 +98,12 @@ def generator(seed: int, name: str) -> tf.random.Generator:
   """Returns a generator whose stream depends on seed and name."""
   state = np.random.SeedSequence([seed, stable_hash(name)])
   return tf.random.Generator.from_seed(int(state.generate_state(1)[0]))
+
+
+def ratio_adam(config, learning_rate: float = 0.0):
+  """Returns Adam for the few weights of a ratio, w or u."""
+  rate = learning_rate or config.ratio_learning_rate or config.learning_rate
+  return layers.adam(rate, config.ratio_adam_epsilon or config.adam_epsilon)
 
 
 def gradient_step(optimizers, variables, loss_function) -> tf.Tensor:

@@ -16,13 +16,13 @@ class Config:
     num_features: F, size of phi and psi and of the hidden layers.
     batch_size: of encoder, psi and Q.
     ratio_batch_size: of w, f and u.
-    learning_rate: of encoder, psi and Q.
+    learning_rate: of encoder, psi, Q and w of SR-DICE and Deep SR.
     dual_dice_learning_rate: of DualDICE's f and w.
     gradient_dice_learning_rate: of GradientDICE's f and w.
     gradient_dice_u_learning_rate: of GradientDICE's u.
-    ratio_learning_rate: of w of SR-DICE and Deep SR.
-    adam_epsilon: of Adam, for networks.
-    ratio_adam_epsilon: of Adam, for w of SR-DICE and Deep SR and for u.
+    ratio_learning_rate: of w of SR-DICE and Deep SR, if it is another; else 0.
+    adam_epsilon: of Adam.
+    ratio_adam_epsilon: of Adam for w as above and u, if it is another; else 0.
     tau: rate of the target networks' Polyak average.
     target_interval: updates between two copies to them instead; 0 for tau.
     next_state_weight: lambda_s' of the encoder-decoder's loss.
@@ -53,9 +53,9 @@ class Config:
   dual_dice_learning_rate: float = 5e-5
   gradient_dice_learning_rate: float = 1e-5
   gradient_dice_u_learning_rate: float = 1e-2
-  ratio_learning_rate: float = 3e-4
+  ratio_learning_rate: float = 0.0
   adam_epsilon: float = 1e-8
-  ratio_adam_epsilon: float = 1e-8
+  ratio_adam_epsilon: float = 0.0
   tau: float = 0.005
   target_interval: int = 0
   next_state_weight: float = 1.0
@@ -91,7 +91,9 @@ _FRAMES = Config(
     dual_dice_learning_rate=6.25e-5,
     gradient_dice_learning_rate=6.25e-5,
     gradient_dice_u_learning_rate=1e-3,
+    ratio_learning_rate=3e-4,
     adam_epsilon=1.5e-4,
+    ratio_adam_epsilon=1e-8,
 )
 FRAME_PRESETS = {
     # As printed: pixels from 0 to 255, and so few copies to the target that

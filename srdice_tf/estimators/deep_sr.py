@@ -20,9 +20,7 @@ class DeepSR(base.Estimator):
         1, self.config.num_features, self.init_rng, use_bias=False
     )
     self._w.build([None, self.config.num_features])
-    self._optimizer = layers.adam(
-        self.config.ratio_learning_rate, self.config.ratio_adam_epsilon
-    )
+    self._optimizer = base.ratio_adam(self.config)
     self._mean_start = None
     self.phases = (
         *representation.phases,

@@ -5,7 +5,6 @@ import tensorflow as tf
 from srdice_tf import losses
 from srdice_tf.estimators import base
 from srdice_tf.estimators import neural_dice
-from srdice_tf.networks import layers
 
 
 class GradientDICE(neural_dice.NeuralDICE):
@@ -17,8 +16,8 @@ class GradientDICE(neural_dice.NeuralDICE):
         config.gradient_dice_learning_rate,
     )
     self._u = tf.Variable(0.0, name='u')
-    self._u_optimizer = layers.adam(
-        config.gradient_dice_u_learning_rate, config.ratio_adam_epsilon
+    self._u_optimizer = base.ratio_adam(
+        config, config.gradient_dice_u_learning_rate
     )
 
   def _step(self):

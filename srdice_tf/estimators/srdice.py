@@ -7,7 +7,6 @@ from srdice_tf.estimators import base
 from srdice_tf.estimators import linear
 from srdice_tf.estimators import representation as representation_lib
 from srdice_tf.networks import encoder
-from srdice_tf.networks import layers
 
 
 class SRDICE(base.RatioEstimator):
@@ -19,9 +18,7 @@ class SRDICE(base.RatioEstimator):
     )
     self._representation = representation
     self._ratio = encoder.LinearRatio(self.config.num_features)
-    self._optimizer = layers.adam(
-        self.config.ratio_learning_rate, self.config.ratio_adam_epsilon
-    )
+    self._optimizer = base.ratio_adam(self.config)
     self._start_successors = None
     self._mean_reward_features = None
     self.phases = (
