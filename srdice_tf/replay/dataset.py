@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from srdice_tf import types
 
-_ALIGNMENT = 64  # Bytes; TensorFlow copies what is aligned to less.
+_ALIGNMENT = 64  # Bytes; TensorFlow aborts at what is aligned to less.
 
 
 def aligned_empty(shape, dtype) -> np.ndarray:
@@ -20,6 +20,9 @@ def aligned_empty(shape, dtype) -> np.ndarray:
 
 def _as_tensor(array: np.ndarray) -> tf.Tensor:
   """Returns the array itself as a tensor, if it is aligned; else a copy."""
+  if array.ctypes.data % _ALIGNMENT or not array.flags.c_contiguous:
+    given, array = array, aligned_empty(array.shape, array.dtype)
+    array[:] = given
   return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
 
