@@ -15,6 +15,7 @@ from binaries import cli
 from srdice_tf.benchmarks import data
 from srdice_tf.benchmarks import estimators
 from srdice_tf.benchmarks import frames
+from srdice_tf.benchmarks import linear
 from srdice_tf.benchmarks import whole
 
 _GROUPS = {
@@ -22,6 +23,7 @@ _GROUPS = {
     'collect': lambda n: data.collecting('HalfCheetah-v4', n, goal=0.5)
     + data.collecting('Hopper-v4', n, goal=None)
     + data.collecting('ALE/Pong-v5', max(n // 10, 1), goal=None),
+    'linear': lambda n: linear.accumulating(n, num_features=1024),
     'memory': lambda n: data.frame_memory('ALE/Pong-v5', max(2 * n // 5, 1)),
     'steps': lambda n: estimators.steps(num_transitions=n),
     'frames': lambda n: frames.steps(max(n // 50, 100)),

@@ -95,6 +95,28 @@ def define_gamma() -> flags.FlagHolder[float]:
   return holder
 
 
+def define_truth_episodes() -> flags.FlagHolder[int]:
+  return _define(
+      'truth_episodes',
+      flags.DEFINE_integer,
+      100,
+      'Roll-outs for the true values.',
+      lower_bound=2,
+  )
+
+
+def define_holdout_fraction() -> flags.FlagHolder[float]:
+  return _define(
+      'holdout_fraction',
+      flags.DEFINE_float,
+      0.0,
+      'Share of the episodes that is not fitted but scored: flow residuals are '
+      'measured on it. 0: trained methods are scored on what they fitted.',
+      lower_bound=0.0,
+      upper_bound=0.9,
+  )
+
+
 def define_reverb_address() -> flags.FlagHolder[str]:
   """Defines --reverb_address; None means a server in this process."""
   is_new = 'reverb_address' not in _holders
@@ -145,7 +167,7 @@ def define_fields(*config_classes) -> Callable[[], dict]:
       defaults.setdefault(field.name, []).append(str(field.default))
   for name in types:
     values = ' or '.join(dict.fromkeys(defaults[name]))
-    text = f'{texts[name]} Paper: {values}.'
+    text = f'{texts[name]} Paper preset: {values}.'
     holders[name] = _define(name, kinds[types[name]], None, text)
   return lambda: {
       name: holder.value

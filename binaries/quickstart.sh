@@ -7,5 +7,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup_venv.sh"
 setup_venv requirements.txt
 cd "$ROOT"
 
-exec "$PYTHON" binaries/run_ope.py --env=Pendulum-v1 --algo=srdice,deep_sr \
-  --preset=quick
+exec "$PYTHON" binaries/run_ope.py --env=Pendulum-v1 \
+  --algo=linear_srdice,srdice,deep_sr --select=flow --preset=quick

@@ -22,6 +22,7 @@ from srdice_tf.experiments import ope
 from srdice_tf.experiments import seeds
 from srdice_tf.experiments import setup
 from srdice_tf.reports import ope as report
+from srdice_tf.reports import selection
 
 _ENV = common_flags.define_env()
 _POLICY = common_flags.define_policy()
@@ -38,15 +39,14 @@ _PRESET = flags.DEFINE_enum(
     'Schedule and rates; fixed is for frames.',
 )
 _NUM_SEEDS = flags.DEFINE_integer('num_seeds', 1, 'Runs, from --seed on.', 1)
-_TRUTH_EPISODES = flags.DEFINE_integer(
-    'truth_episodes', 100, 'Roll-outs for the true values.', 2
-)
+_TRUTH_EPISODES = common_flags.define_truth_episodes()
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir', None, 'Data set to use; default: one below data/.'
 )
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', None, 'Where the run is kept; default: below runs/.'
 )
+_HOLDOUT_FRACTION = common_flags.define_holdout_fraction()
 _HYPER_PARAMETERS = common_flags.define_fields(config_lib.Config)
 
 
@@ -82,9 +82,11 @@ def main(_) -> None:
         seed,
         dataset_dir,
         _REVERB_ADDRESS.value or '',
+        _HOLDOUT_FRACTION.value,
     )
     run_dirs.append(os.path.join(output_dir, f'seed{seed}'))
     results.append(ope.run(config, run_dirs[-1]))
+    print(selection.lines(run_dirs[-1]))
     print(report.details_lines(results[-1]))
   print(report.results_table(results))
   picture = os.path.join(output_dir, 'curve.png')

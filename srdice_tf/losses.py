@@ -113,3 +113,18 @@ def gradient_dice_objective(
   if f_penalty:
     objective -= 0.5 * tf.reduce_mean(tf.square(f))
   return objective
+
+
+def flow_residual(differences, starts, gamma) -> tf.Tensor:
+  """Returns by how much ratios miss the flow of the target policy.
+
+  The root mean square over functions f of
+  E_D[ratio (f - gamma not_done f')] - (1-gamma) E[f0].
+
+  Args:
+    differences: [..., J] the first expectation of each function.
+    starts: [..., J] E[f(s0, a0)] of each.
+    gamma: discount.
+  """
+  missed = differences - (1.0 - gamma) * starts
+  return tf.sqrt(tf.reduce_mean(tf.square(missed)))

@@ -41,6 +41,13 @@ class Config:
     tabular_missing_mass: of d_pi that may lie on pairs the data lack.
     pixel_scale: what pixels are divided by.
     second_filters: of the second convolution; the paper prints 32.
+    select: how linear_srdice is set: none, as told, or flow, by a grid.
+    linear_features: random, encoder, onehot, auto; for the grid also a list.
+    linear_num_features: F of the random features, the constant included.
+    linear_scale: of the random layer's weights.
+    linear_ridge: lambda, added to C as a share of the mean diagonal of G.
+    linear_next_actions: a' that phi' is averaged over, if not discrete.
+    bootstrap_draws: of the 95% intervals; 0 for none.
   """
 
   encoder_steps: int = 30_000
@@ -74,6 +81,13 @@ class Config:
   tabular_missing_mass: float = 0.01
   pixel_scale: float = 255.0
   second_filters: int = 64
+  select: str = 'none'
+  linear_features: str = 'auto'
+  linear_num_features: int = 512
+  linear_scale: float = 1.0
+  linear_ridge: float = 1e-3
+  linear_next_actions: int = 4
+  bootstrap_draws: int = 200
 
 
 PRESETS = {

@@ -5,6 +5,7 @@ action distribution at all next and start states.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -12,6 +13,8 @@ import tensorflow as tf
 from srdice_tf import finite
 from srdice_tf.networks import frames
 from srdice_tf.networks import inputs as inputs_lib
+
+_CHUNK = 8192
 
 
 class Transitions(NamedTuple):
@@ -73,15 +76,17 @@ class Problem:
     )
     self._next, self._start = None, None
     if cache:
-      self._next = self._map_chunks(self._next_parameters, self.size)
-      self._start = self._map_chunks(self._start_parameters, self.num_starts)
+      self._next = self._map_chunks(self.next_parameters, self.size)
+      self._start = self._map_chunks(self.start_parameters, self.num_starts)
 
-  def _next_parameters(self, index):
+  def next_parameters(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns the target policy's parameters at s' of `index`."""
     if self._next is not None:
       return tf.gather(self._next, index)
     return self.actions.parameters(self.dataset.next_states(index))
 
-  def _start_parameters(self, index):
+  def start_parameters(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns the target policy's parameters at the start states `index`."""
     if self._start is not None:
       return tf.gather(self._start, index)
     return self.actions.parameters(self.dataset.initial_states(index))
@@ -100,7 +105,7 @@ class Problem:
   def sample(self, batch_size: int, rng: tf.random.Generator) -> Transitions:
     """Returns transitions drawn uniformly, with fresh next actions."""
     batch = self.dataset.sample(batch_size, rng)
-    parameters = self._next_parameters(batch.index)
+    parameters = self.next_parameters(batch.index)
     next_actions = self._draw(parameters, rng)
     return Transitions(
         index=batch.index,
@@ -126,14 +131,14 @@ class Problem:
     return self._starts(index, rng)
 
   def _starts(self, index, rng) -> inputs_lib.Inputs:
-    actions = self._draw(self._start_parameters(index), rng)
+    actions = self._draw(self.start_parameters(index), rng)
     return self.inputs(self.dataset.initial_states(index), actions)
 
   def over_data(
       self, function: Callable[[inputs_lib.Inputs], tf.Tensor]
   ) -> Callable[[], tf.Tensor]:
     """Returns what computes function((s, a)) for all transitions, [n, ...]."""
-    compiled = _compile(lambda index: function(self.state_actions(index)))
+    compiled = by_index(lambda index: function(self.state_actions(index)))
     return lambda: map_chunks(compiled, self.size, self.inputs.chunk_size)
 
   def map_inputs(self, function, inputs: inputs_lib.Inputs) -> tf.Tensor:
@@ -147,7 +152,7 @@ class Problem:
     )
 
   def _map_chunks(self, function, size: int) -> tf.Tensor:
-    return map_chunks(_compile(function), size, self.inputs.chunk_size)
+    return map_chunks(by_index(function), size, self.inputs.chunk_size)
 
 
 def concat(parts: list[inputs_lib.Inputs]) -> inputs_lib.Inputs:
@@ -156,16 +161,21 @@ def concat(parts: list[inputs_lib.Inputs]) -> inputs_lib.Inputs:
 
 
 def map_chunks(
-    function: Callable[[tf.Tensor], tf.Tensor], size: int, chunk_size: int
+    function: Callable[[tf.Tensor], tf.Tensor],
+    size: int,
+    chunk_size: int = _CHUNK,
 ) -> tf.Tensor:
   """Returns function(index) for index 0..size-1, computed in chunks."""
-  chunks = [
-      function(tf.range(begin, min(begin + chunk_size, size)))
-      for begin in range(0, size, chunk_size)
-  ]
-  return tf.concat(chunks, axis=0)
+  return tf.concat([function(i) for i in chunks(size, chunk_size)], axis=0)
 
 
-def _compile(function):
+def chunks(size: int, chunk_size: int = _CHUNK) -> Iterator[tf.Tensor]:
+  """Yields 0..size-1 in pieces [B]."""
+  for begin in range(0, size, chunk_size):
+    yield tf.range(begin, min(begin + chunk_size, size))
+
+
+def by_index(function):
+  """Returns a compiled function of rows [B], whatever their number."""
   compiled = tf.function(function, autograph=False)
   return compiled.get_concrete_function(tf.TensorSpec([None], tf.int32))

@@ -1,6 +1,7 @@
 """Estimators by name. A new one is a file, a line here and a test."""
 
 from collections.abc import Sequence
+import functools
 
 from srdice_tf import errors
 from srdice_tf.estimators import base
@@ -9,6 +10,7 @@ from srdice_tf.estimators import deep_sr
 from srdice_tf.estimators import deep_td
 from srdice_tf.estimators import dual_dice
 from srdice_tf.estimators import gradient_dice
+from srdice_tf.estimators import linear_srdice
 from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.estimators import representation
 from srdice_tf.estimators import srdice
@@ -24,7 +26,8 @@ _OTHERS = {
     'tabular_srdice': tabular_srdice.TabularSRDICE,
     'tabular_dual_dice': tabular_dual_dice.TabularDualDICE,
 }
-NAMES = (*_OVER_REPRESENTATION, *_OTHERS)
+_LINEAR = 'linear_srdice'  # Over the representation only if asked to.
+NAMES = (*_OVER_REPRESENTATION, *_OTHERS, _LINEAR)
 
 
 def check_names(names: Sequence[str]):
@@ -44,12 +47,17 @@ def make_estimators(
 ) -> dict[str, base.Estimator]:
   """Returns estimators by name; what they can share they share."""
   check_names(names)
-  shared = None
+  shared = functools.cache(
+      lambda: representation.Representation(problem, config, seed)
+  )
   estimators = {}
   for name in names:
     if name in _OVER_REPRESENTATION:
-      shared = shared or representation.Representation(problem, config, seed)
-      estimators[name] = _OVER_REPRESENTATION[name](shared, seed)
+      estimators[name] = _OVER_REPRESENTATION[name](shared(), seed)
+    elif name == _LINEAR:
+      estimators[name] = linear_srdice.LinearSRDICE(
+          problem, config, seed, shared
+      )
     else:
       estimators[name] = _OTHERS[name](problem, config, seed)
   return estimators

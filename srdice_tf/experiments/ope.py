@@ -14,10 +14,12 @@ from srdice_tf.estimators import registry
 from srdice_tf.evaluation import diagnostics
 from srdice_tf.evaluation import log_error
 from srdice_tf.evaluation import truth as truth_lib
+from srdice_tf.experiments import scoring
 from srdice_tf.experiments import setup
 from srdice_tf.logging import metrics as metrics_lib
 from srdice_tf.logging import progress as progress_lib
 from srdice_tf.reports import curves
+from srdice_tf.reports import selection as selection_report
 
 _INTERVAL = 1000
 
@@ -27,6 +29,8 @@ class RunConfig:
   """One run: a task, estimators, a seed, and where the data are.
 
   With a `reverb_address` they come from that server, not from `dataset_dir`.
+  The share `holdout_fraction` of the episodes is not fitted: flow residuals are
+  measured on it. The truth is kept in `truth_dir`; default: with the data.
   """
 
   task: setup.TaskConfig
@@ -35,6 +39,8 @@ class RunConfig:
   seed: int
   dataset_dir: str
   reverb_address: str = ''
+  holdout_fraction: float = 0.0
+  truth_dir: str = ''
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +58,11 @@ class Result:
     diverged: whether the numbers ceased to be finite.
     details: further results of the method.
     ratios: RatioDiagnostics as a dict; None if it has no ratios.
+    flow_residual: by how much the ratios miss the flow; None without ratios.
+    flow_scored_on: what it was measured on: the fitted data, held-out
+      episodes, or each half with the fit of the other (cross-fit).
+    interval: the 95% interval, low and high; None if there is none.
+    standard_error: of the estimate, by the same bootstrap.
   """
 
   method: str
@@ -64,6 +75,14 @@ class Result:
   diverged: bool
   details: dict
   ratios: dict | None
+  flow_residual: float | None = None
+  flow_scored_on: str | None = None
+  interval: tuple[float, float] | None = None
+  standard_error: float | None = None
+
+  @property
+  def relative_error(self) -> float:
+    return abs(self.estimate - self.truth) / max(abs(self.truth), 1e-12)
 
 
 def run(config: RunConfig, run_dir: str) -> list[Result]:
@@ -87,8 +106,9 @@ def run(config: RunConfig, run_dir: str) -> list[Result]:
     truth = task.truth(run_dir)
   else:
     dataset = task.dataset(config.dataset_dir, config.seed)
-    truth = task.truth(config.dataset_dir)
-  problem = task.problem(dataset)
+    truth = task.truth(config.truth_dir or config.dataset_dir)
+  problem, held_out = _problems(task, dataset, config)
+  scorer = scoring.Scorer(problem, held_out, config.estimators, config.seed)
   estimators = registry.make_estimators(
       config.algos, problem, config.estimators, config.seed
   )
@@ -97,9 +117,10 @@ def run(config: RunConfig, run_dir: str) -> list[Result]:
   )
   with metrics_lib.MetricsWriter(run_dir) as writer:
     writer.truncate(lambda _, phase, step: step <= trainer.step_of(phase))
-    _train(trainer, estimators, truth['target'].value, writer)
-    results = _results(trainer, estimators, truth, run_dir)
-    _save_ratios(estimators, trainer, run_dir, writer)
+    _train(trainer, estimators, truth['target'].value, writer, scorer)
+    results = _results(trainer, estimators, truth, run_dir, scorer)
+    whole = task.problem(dataset) if config.holdout_fraction else None
+    _save_ratios(estimators, trainer, run_dir, writer, whole)
   setup.write_json(
       os.path.join(run_dir, 'estimate.json'),
       {
@@ -109,8 +130,18 @@ def run(config: RunConfig, run_dir: str) -> list[Result]:
       },
   )
   title = f'{config.task.env_id}, {task.setting_name} setting'
-  _plot(title, truth, run_dir)
+  _plot(title, truth, results, run_dir)
   return results
+
+
+def _problems(task: setup.Task, dataset, config: RunConfig):
+  """Returns what is fitted, and what is held out of it or None."""
+  if not config.holdout_fraction:
+    return task.problem(dataset), None
+  parts = scoring.split_episodes(
+      dataset.num_initial_states, config.holdout_fraction, config.seed
+  )
+  return tuple(task.problem(dataset.of_episodes(part)) for part in parts)
 
 
 def claim_directory(config: RunConfig, run_dir: str):
@@ -141,7 +172,7 @@ def _differences(found: dict, wanted: dict, prefix: str = '') -> dict:
   return different
 
 
-def _train(trainer, estimators, truth: float, writer):
+def _train(trainer, estimators, truth: float, writer, scorer):
   phases = {p.name: p for e in estimators.values() for p in e.phases}
   total = sum(phase.num_steps for phase in phases.values())
   done = {name: trainer.step_of(name) for name in phases}
@@ -157,17 +188,23 @@ def _train(trainer, estimators, truth: float, writer):
       if report.estimate is not None:
         values['estimate'] = report.estimate
         values['log_error'] = float(log_error.log_error(report.estimate, truth))
+        residual = scorer.flow_residual(estimators[report.method])
+        if residual is not None:
+          values['flow_residual'] = residual
         fields |= {
             'estimate': f'{report.estimate:.4f}',
             'log_error': f'{values["log_error"]:.2f}',
         }
       writer.write(report.method, report.phase, report.step, values)
+      scores = getattr(estimators[report.method], 'scores', ())
+      if scores:
+        selection_report.write(writer.run_dir, scores, truth)
       bar.update(sum(done.values()), **fields)
 
     trainer.run(on_report)
 
 
-def _results(trainer, estimators, truth, run_dir) -> list[Result]:
+def _results(trainer, estimators, truth, run_dir, scorer) -> list[Result]:
   target: truth_lib.PolicyValue = truth['target']
   errors_of = curves_of(run_dir)
   results = []
@@ -181,6 +218,7 @@ def _results(trainer, estimators, truth, run_dir) -> list[Result]:
               estimator.ratios().numpy(), target.occupancy
           )
       )
+    interval = None if diverged else scorer.interval(estimator)
     steps_and_errors = errors_of.get(name)
     smoothed = (
         log_error.smooth(steps_and_errors[1])[-1]
@@ -199,17 +237,23 @@ def _results(trainer, estimators, truth, run_dir) -> list[Result]:
             diverged=diverged,
             details={} if diverged else estimator.details(),
             ratios=ratios,
+            flow_residual=scorer.flow_residual(estimator),
+            flow_scored_on=scorer.scored_on(estimator),
+            interval=interval and interval[:2],
+            standard_error=interval and interval.standard_error,
         )
     )
   return results
 
 
-def curves_of(run_dir: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-  """Returns for each method the updates and log errors of a run."""
+def curves_of(
+    run_dir: str, name: str = 'log_error'
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+  """Returns for each method the updates and a metric of a run."""
   found = {}
   path = os.path.join(run_dir, metrics_lib.FILE_NAME)
   for metric in metrics_lib.read_metrics(path):
-    if metric.name == 'log_error':
+    if metric.name == name:
       found.setdefault(metric.method, []).append((metric.step, metric.value))
   return {
       method: tuple(np.asarray(points, float).T)
@@ -217,25 +261,33 @@ def curves_of(run_dir: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
   }
 
 
-def _save_ratios(estimators, trainer, run_dir, writer):
-  """Saves the ratios [n] of each method, aligned with the data set."""
+def _save_ratios(estimators, trainer, run_dir, writer, whole):
+  """Saves the ratios [n] of each method, aligned with the whole data set."""
   ratios = {}
   for name, estimator in estimators.items():
     if isinstance(estimator, base.RatioEstimator):
-      ratios[name] = estimator.ratios().numpy()
+      ratios[name] = (
+          whole.over_data(estimator.ratio)() if whole else estimator.ratios()
+      ).numpy()
       if not trainer.has_diverged(name):
         step = trainer.step_of(estimator.phases[-1].name)
         writer.histogram(name, 'ratios', ratios[name], step)
   np.savez(os.path.join(run_dir, 'ratios.npz'), **ratios)
 
 
-def _plot(title: str, truth, run_dir: str):
-  behaviour = log_error.log_error(
-      truth['behaviour'].value, truth['target'].value
-  )
+def _plot(title: str, truth, results: list[Result], run_dir: str):
+  target = truth['target']
+  behaviour = log_error.log_error(truth['behaviour'].value, target.value)
+  estimates = curves_of(run_dir, 'estimate')
+  intervals = {result.method: result.interval for result in results}
   curves.plot_curves(
       os.path.join(run_dir, 'curve.png'),
       curves_of(run_dir),
       float(behaviour),
       title,
+      values={
+          method: (*curve, intervals.get(method))
+          for method, curve in estimates.items()
+      },
+      truth=(target.value, target.standard_error),
   )

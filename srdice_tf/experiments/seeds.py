@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 
+from srdice_tf.evaluation import intervals
 from srdice_tf.evaluation import log_error
 from srdice_tf.experiments import ope
 from srdice_tf.reports import curves
@@ -27,7 +28,40 @@ def plot(run_dirs: list[str], path: str, title: str):
     joined[method] = steps, np.stack(
         [_padded(run[method][1], length) for run in runs]
     )  # [T], [S, T]
-  curves.plot_curves(path, joined, _behaviour(run_dirs), title)
+  estimates = [_estimates(run_dir) for run_dir in run_dirs]
+  truths = [found['truth'] for found in estimates]
+  behaviour = [
+      log_error.log_error(t['behaviour']['value'], t['target']['value'])
+      for t in truths
+  ]
+  values, truth = _values(run_dirs, estimates)
+  curves.plot_curves(
+      path, joined, float(np.mean(behaviour)), title, values=values, truth=truth
+  )
+
+
+def _values(run_dirs, estimates):
+  """Returns mean estimates with their intervals, and the mean truth."""
+  runs = [ope.curves_of(run_dir, 'estimate') for run_dir in run_dirs]
+  values = {}
+  for position, method in enumerate(runs[0]):
+    found = [estimate['methods'][position] for estimate in estimates]
+    length = min(len(run[method][0]) for run in runs)
+    mean = np.mean([run[method][1][:length] for run in runs], axis=0)  # [T]
+    values[method] = (
+        runs[0][method][0][:length],
+        mean,
+        intervals.over_seeds(
+            [f['estimate'] for f in found],
+            [f['interval'] for f in found],
+            [f['standard_error'] for f in found],
+        ),
+    )
+  targets = [found['truth']['target'] for found in estimates]
+  return values, (
+      float(np.mean([target['value'] for target in targets])),
+      float(np.mean([target['standard_error'] for target in targets])),
+  )
 
 
 def _padded(values: np.ndarray, length: int) -> np.ndarray:
@@ -36,15 +70,6 @@ def _padded(values: np.ndarray, length: int) -> np.ndarray:
   )  # [T]
 
 
-def _behaviour(run_dirs) -> float:
-  """Returns the mean log error of the behaviour policies' values."""
-  errors = []
-  for run_dir in run_dirs:
-    with open(os.path.join(run_dir, 'estimate.json')) as file:
-      truth = json.load(file)['truth']
-    errors.append(
-        log_error.log_error(
-            truth['behaviour']['value'], truth['target']['value']
-        )
-    )
-  return float(np.mean(errors))
+def _estimates(run_dir: str) -> dict:
+  with open(os.path.join(run_dir, 'estimate.json')) as file:
+    return json.load(file)

@@ -190,8 +190,19 @@ def check_dataset(dataset: dataset_lib.Dataset, path: str):
     raise errors.UserError(f'--dataset_dir={path}: there are no transitions.')
   if not dataset.num_initial_states:
     raise errors.UserError(f'--dataset_dir={path}: there are no start states.')
+  if getattr(dataset, 'not_done', None) is None:
+    raise errors.UserError(
+        f'--dataset_dir={path}: there are no terminal flags; expected not_done,'
+        ' 0 where a transition ends in a terminal state, else 1.'
+    )
   for name in ('rewards', 'actions', 'not_done'):
     _check_finite(getattr(dataset, name), name, path)
+  other = np.setdiff1d(dataset.not_done.numpy(), [0.0, 1.0])
+  if other.size:
+    raise errors.UserError(
+        f'--dataset_dir={path}: not_done has the value {other[0]}; terminal'
+        ' flags are 0 or 1.'
+    )
   if dataset.states(tf.constant([0])).dtype.is_integer:
     return
   for begin in range(0, dataset.num_transitions, 65_536):

@@ -39,6 +39,7 @@ class MetricsWriter:
 
   def __init__(self, run_dir: str):
     os.makedirs(run_dir, exist_ok=True)
+    self.run_dir = run_dir
     self._path = os.path.join(run_dir, FILE_NAME)
     if os.path.exists(self._path):
       read_metrics(self._path)  # Refuses what it would not read later.

@@ -26,6 +26,11 @@ class VectorInputs:
     self.num_state_values = _size(observation_spec)
     self.num_action_values = _size(action_spec)
     self.size = self.num_state_values + self.num_action_values
+    # Whether every pair (s, a) could have an entry in a table.
+    self.is_finite = all(
+        tf.as_dtype(spec.dtype).is_integer and not spec.shape
+        for spec in (observation_spec, action_spec)
+    )
 
   def states(self, states: tf.Tensor) -> tf.Tensor:
     """Returns states as vectors [B, S]."""

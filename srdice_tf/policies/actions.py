@@ -65,11 +65,20 @@ class TargetActions:
 
   def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
     """Returns actions [B, ...] drawn for states with these parameters."""
-    seed = rng.make_seeds(1)[:, 0]  # [2]
+    seed = tf.cast(rng.make_seeds(1)[:, 0], tf.int32)  # [2]
     time_step, state = self._time_step(parameters), self._state(parameters)
     if isinstance(self._policy, composed.DistributionPolicy):
       return self._policy.action(time_step, state, seed).action
     return self._policy.action(time_step, state).action
+
+  def support(self, parameters: tf.Tensor, num_samples: int, rng):
+    """Returns actions [B, M, ...] and weights [B, M] that stand for pi(s).
+
+    Expectations over actions are sums with these weights; None: of samples,
+    which all weigh the same.
+    """
+    drawn = [self.sample(parameters, rng) for _ in range(num_samples)]
+    return tf.stack(drawn, axis=1), None
 
 
 class GaussianActions(TargetActions):
@@ -110,3 +119,11 @@ class CategoricalActions(TargetActions):
     below = tf.cumsum(parameters, axis=1)[:, :-1] <= uniform  # [B, A - 1]
     actions = tf.reduce_sum(tf.cast(below, tf.int64), axis=1)  # [B]
     return tf.cast(actions, self._policy.action_spec.dtype)
+
+  def support(self, parameters: tf.Tensor, num_samples: int, rng):
+    """Returns all actions with their probabilities: exact expectations."""
+    del num_samples, rng
+    spec = self._policy.action_spec
+    actions = tf.range(spec.minimum, spec.maximum + 1, dtype=spec.dtype)
+    shape = [tf.shape(parameters)[0], 1]
+    return tf.tile(actions[None], shape), parameters

@@ -1,6 +1,7 @@
 """Logged data as tensors that a compiled training loop can sample from."""
 
 from collections.abc import Callable
+import copy
 
 import numpy as np
 import tensorflow as tf
@@ -82,6 +83,26 @@ class Dataset(tf.Module):
     self.not_done = tf.constant(not_done[arrivals], tf.float32)  # [n]
     self.episodes = tf.constant(episodes[arrivals], tf.int32)  # [n]
     self.steps = tf.constant(ages[arrivals] - 1, tf.int32)  # [n]
+
+  def of_episodes(self, episodes: np.ndarray) -> 'Dataset':
+    """Returns the part that these episodes are, numbered from 0 in order.
+
+    Observations are shared, not copied.
+
+    Args:
+      episodes: their numbers, ascending.
+    """
+    part = copy.copy(self)
+    is_kept = np.isin(self.episodes, episodes)  # [n]
+    kept = tf.constant(np.flatnonzero(is_kept))
+    for name in ('_positions', 'actions', 'rewards', 'not_done', 'steps'):
+      setattr(part, name, tf.gather(getattr(self, name), kept))
+    numbers = np.searchsorted(episodes, self.episodes.numpy()[is_kept])
+    part.episodes = tf.constant(numbers, tf.int32)
+    part._starts = tf.gather(self._starts, episodes)
+    part.num_transitions = int(is_kept.sum())
+    part.num_initial_states = len(episodes)
+    return part
 
   def states(self, index: tf.Tensor) -> tf.Tensor:
     """Returns the states [B, ...] of the transitions `index` [B]."""

@@ -19,12 +19,13 @@ class _Style(NamedTuple):
 
 _STYLES = {
     'srdice': _Style('SR-DICE', 'tab:blue', 'o'),
+    'linearsrdice': _Style('linear SR-DICE', 'tab:cyan', 'D'),
     'dualdice': _Style('DualDICE', 'tab:orange', 's'),
     'gradientdice': _Style('GradientDICE', 'tab:green', 'P'),
     'deepsr': _Style('Deep SR', 'tab:red', '^'),
     'deeptd': _Style('Deep TD', 'tab:purple', 'X'),
 }
-_OTHER_COLORS = ('tab:brown', 'tab:pink', 'tab:olive', 'tab:cyan', 'tab:gray')
+_OTHER_COLORS = ('tab:brown', 'tab:pink', 'tab:olive', 'tab:gray')
 _OTHER_MARKERS = ('D', 'v', '*', '<', '>', 'p')
 _NUM_MARKERS = 10  # On a curve: every 25k of 250k updates, as in the paper.
 
@@ -35,6 +36,8 @@ def plot_curves(
     behaviour_log_error: float | None,
     title: str,
     smoothing: int = 10,
+    values: Mapping[str, tuple] | None = None,
+    truth: tuple[float, float] | None = None,
 ) -> None:
   """Draws the log error over updates of several methods into a file.
 
@@ -51,10 +54,18 @@ def plot_curves(
     behaviour_log_error: error of the behaviour policy's value, if known.
     title: above the axes.
     smoothing: the number of evaluations that a point is the mean of.
+    values: of each method the updates, the estimates and the 95% interval or
+      None; drawn below the errors, the interval as a band.
+    truth: the true value and its standard error, drawn with the values.
   """
-  picture = figure.Figure(figsize=(7.5, 4.0), dpi=150, layout='constrained')
-  axes = picture.subplots()
+  num_rows = 2 if values else 1
+  picture = figure.Figure(
+      figsize=(7.5, 1.0 + 3.0 * num_rows), dpi=150, layout='constrained'
+  )
+  axes, *below = picture.subplots(num_rows, squeeze=False)[:, 0]
   _plot_methods(axes, curves, smoothing)
+  if values:
+    _plot_values(below[0], values, truth)
   if behaviour_log_error is not None and np.isfinite(behaviour_log_error):
     label = r'behaviour $R(\pi_b)$'
     axes.axhline(behaviour_log_error, color='black', ls='--', label=label)
@@ -111,6 +122,33 @@ def _finish(axes, title: str) -> None:
   axes.grid(color='0.9')
   axes.set_axisbelow(True)
   axes.spines[['top', 'right']].set_visible(False)
+
+
+def _plot_values(axes, values: Mapping[str, tuple], truth) -> None:
+  """Draws the estimates, with their intervals as bands, around the truth."""
+  styles, shown = _styles(list(values)), []
+  for method, (steps, estimates, interval) in values.items():
+    style = styles[method]
+    estimates = np.where(np.isfinite(estimates), estimates, np.nan)
+    if len(steps) == 1:  # A closed form: no updates, one estimate.
+      axes.axhline(estimates[0], color=style.color, ls='-.')
+    else:
+      axes.plot(steps, estimates, color=style.color)
+    if interval is not None:
+      axes.axhspan(*interval, color=style.color, alpha=0.15, linewidth=0)
+      shown += list(interval)
+    shown.append(estimates[-1])
+  if truth is not None:
+    value, error = truth
+    axes.axhline(value, color='black', label=r'truth $R(\pi)$')
+    shown += [value - 2.0 * error, value + 2.0 * error]
+  shown = [number for number in shown if np.isfinite(number)]
+  if shown and max(shown) > min(shown):
+    # What is learned first may be far off: the end is what is looked at.
+    margin = 0.5 * (max(shown) - min(shown))
+    axes.set_ylim(min(shown) - margin, max(shown) + margin)
+  axes.set_ylabel('estimate, 95% interval')
+  _finish(axes, '')
 
 
 def _plot_curve(

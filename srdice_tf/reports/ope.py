@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from srdice_tf.evaluation import intervals
 from srdice_tf.reports import tables
 
 _COLUMNS = (
@@ -19,6 +20,10 @@ _COLUMNS = (
     'ESS share',
     'negative',
     'largest',
+    'flow',
+    'scored on',
+    'low 95%',
+    'high 95%',
 )
 
 
@@ -33,7 +38,7 @@ def results_table(results_by_seed: Sequence[Sequence]) -> str:
     rows.append(_row(same_method))
     if len(same_method) > 1:
       deviations = np.std([_numbers(result) for result in same_method], axis=0)
-      rows.append(['  std over seeds', *deviations])
+      rows.append(['  std over seeds', *deviations, *[None] * 4])
   return tables.format_table(_COLUMNS, rows)
 
 
@@ -42,7 +47,20 @@ def _row(same_method) -> list:
   row = [same_method[0].method, *numbers.tolist()]
   if same_method[0].ratios is None:
     row[-5:] = [None] * 5
-  return row
+  return [*row, *_scores(same_method)]
+
+
+def _scores(same_method) -> list:
+  """Returns the flow residual, what it was scored on, and the interval."""
+  residual, scored_on = None, same_method[0].flow_scored_on
+  if scored_on is not None:
+    residual = float(np.mean([r.flow_residual for r in same_method]))
+  interval = intervals.over_seeds(
+      [result.estimate for result in same_method],
+      [result.interval for result in same_method],
+      [result.standard_error for result in same_method],
+  )
+  return [residual, scored_on, *(interval or (None, None))]
 
 
 def _numbers(result) -> list[float]:

@@ -16,7 +16,9 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _FLAGS = {
     'env': 'Pendulum-v1',
     'policy': 'untrained',
-    'algo': 'srdice,deep_sr,deep_td,dual_dice,gradient_dice',
+    'algo': 'linear_srdice,srdice,deep_sr,deep_td,dual_dice,gradient_dice',
+    'select': 'flow',
+    'linear_num_features': 32,
     'num_transitions': 1000,
     'truth_episodes': 5,
     'encoder_steps': 3000,
@@ -27,6 +29,9 @@ _FLAGS = {
     'ratio_batch_size': 64,
     'start_pool': 64,
 }
+
+
+_RATIO_METHODS = ('linear_srdice', 'srdice', 'dual_dice', 'gradient_dice')
 
 
 def _command(**flags):
@@ -70,8 +75,52 @@ def test_run_directory_and_table(whole):
   assert 'theorem 4' in result.stdout
   assert 'curve.png' in result.stdout
   with np.load(path / 'run' / 'seed0' / 'ratios.npz') as ratios:
-    assert sorted(ratios) == ['dual_dice', 'gradient_dice', 'srdice']
+    assert sorted(ratios) == sorted(_RATIO_METHODS)
     assert all(ratios[name].shape == (1000,) for name in ratios)
+
+
+def test_flow_residuals_and_intervals(whole):
+  path, result = whole
+  for text in ('flow', 'scored on', 'low 95%', 'cross-fit', 'fitted'):
+    assert text in result.stdout
+  estimates = json.loads((path / 'run/seed0/estimate.json').read_text())
+  rows = metrics_lib.read_metrics(str(path / 'run' / 'seed0' / 'metrics.csv'))
+  for method in estimates['methods']:
+    flows = [
+        row.value
+        for row in rows
+        if row.name == 'flow_residual' and row.method == method['method']
+    ]
+    if method['method'] not in _RATIO_METHODS:
+      assert method['interval'] is None and not flows
+      continue
+    low, high = method['interval']
+    assert low < method['estimate'] < high
+    assert flows[-1] == pytest.approx(method['flow_residual'], rel=1e-4)
+
+
+def test_selection_is_sorted_and_shown(whole):
+  path, result = whole
+  lines = (path / 'run/seed0/selection.csv').read_text().splitlines()
+  residuals = [float(line.split(',')[4]) for line in lines[1:]]
+  assert len(residuals) == 48 and residuals == sorted(residuals)
+  assert 'the best of 48 settings by flow residual' in result.stdout
+
+
+def test_held_out_episodes(whole, tmp_path):
+  path, _ = whole
+  result = _run(
+      algo='linear_srdice,dual_dice',
+      updates=1000,
+      select='none',
+      holdout_fraction=0.4,
+      dataset_dir=path / 'data',
+      output_dir=tmp_path / 'run',
+  )
+  assert result.returncode == 0, result.stderr
+  assert result.stdout.count('held-out') == 2
+  with np.load(tmp_path / 'run' / 'seed0' / 'ratios.npz') as ratios:
+    assert ratios['linear_srdice'].shape == (1000,)
 
 
 def test_estimate_is_ratios_times_rewards(whole):
@@ -144,8 +193,9 @@ def test_killed_in_several_phases_ends_the_same(whole, tmp_path):
         ({'algo': 'srdise'}, ['--algo=srdise', 'srdice']),
         ({'gamma': 0}, ['gamma']),
         ({'num_seeds': 0}, ['num_seeds']),
+        ({'holdout_fraction': 1.5}, ['holdout_fraction']),
     ],
-    ids=['algo', 'gamma', 'num_seeds'],
+    ids=['algo', 'gamma', 'num_seeds', 'holdout_fraction'],
 )
 def test_bad_input_is_one_line(flags, parts, tmp_path):
   result = _run(**flags, output_dir=tmp_path / 'x', dataset_dir=tmp_path / 'd')

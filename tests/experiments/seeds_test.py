@@ -14,9 +14,20 @@ from srdice_tf.reports import curves
 def _run_dir(path, errors, behaviour):
   with metrics.MetricsWriter(str(path)) as writer:
     for i, error in enumerate(errors):
-      writer.write('srdice', 'srdice', 1000 * (i + 1), {'log_error': error})
-  truth = {'target': {'value': 1.0}, 'behaviour': {'value': behaviour}}
-  (path / 'estimate.json').write_text(json.dumps({'truth': truth}))
+      values = {'log_error': error, 'estimate': 10.0 * error}
+      writer.write('srdice', 'srdice', 1000 * (i + 1), values)
+  truth = {
+      'target': {'value': 1.0, 'standard_error': 0.1},
+      'behaviour': {'value': behaviour},
+  }
+  method = {
+      'estimate': 10.0 * errors[-1],
+      'interval': [0.0, 1.0],
+      'standard_error': 0.5,
+  }
+  (path / 'estimate.json').write_text(
+      json.dumps({'truth': truth, 'methods': [method]})
+  )
   return str(path)
 
 
@@ -27,7 +38,9 @@ def test_curves_of_all_seeds_are_joined(tmp_path, monkeypatch):
   ]
   seen = {}
   monkeypatch.setattr(
-      curves, 'plot_curves', lambda *arguments: seen.update(all=arguments)
+      curves,
+      'plot_curves',
+      lambda *arguments, **named: seen.update(all=arguments, **named),
   )
   seeds.plot(run_dirs, 'curve.png', 'a title')
   path, joined, behaviour, title = seen['all']
@@ -37,6 +50,13 @@ def test_curves_of_all_seeds_are_joined(tmp_path, monkeypatch):
   np.testing.assert_array_equal(errors, [[1.0, 2.0, 3.0], [5.0, 6.0, np.nan]])
   # log(0.5 * 1) and log(0.5 * 4).
   assert behaviour == pytest.approx((np.log(0.5) + np.log(2.0)) / 2.0)
+  steps, estimates, (low, high) = seen['values']['srdice']
+  np.testing.assert_array_equal(steps, [1000, 2000])
+  np.testing.assert_array_equal(estimates, [30.0, 40.0])
+  # The runs end at 30 and 60: a mean of 45, a variance of 450 and 0.25.
+  half = 1.96 * np.sqrt(450.25)
+  assert (low, high) == pytest.approx((45.0 - half, 45.0 + half))
+  assert seen['truth'] == pytest.approx((1.0, 0.1))
 
 
 def test_picture_is_written(tmp_path):

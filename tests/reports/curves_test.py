@@ -154,3 +154,28 @@ def test_panels_have_the_same_methods(monkeypatch):
     np.testing.assert_array_equal(_line(axes, 'SR-DICE').get_ydata(), [2, -5])
     np.testing.assert_array_equal(_line(axes, 'DualDICE').get_ydata(), [1, -6])
     assert len(axes.collections) == 2  # The shades.
+
+
+def test_values_with_their_intervals_as_bands(monkeypatch):
+  pictures = []
+  monkeypatch.setattr(curves, '_save', lambda p, path: pictures.append(p))
+  steps = np.array([1000, 2000])
+  curves.plot_curves(
+      'x.png',
+      {'srdice': (steps, steps * 1.0), 'linear_srdice': ([1], [2.0])},
+      None,
+      'Title',
+      values={
+          'srdice': (steps, np.array([9.0, 3.0]), (2.0, 4.0)),
+          'linear_srdice': (np.array([1]), np.array([2.5]), None),
+      },
+      truth=(2.6, 0.1),
+  )
+  _, axes = pictures[0].axes
+  (band,) = axes.patches
+  assert (band.get_y(), band.get_y() + band.get_height()) == (2.0, 4.0)
+  curve, closed_form, truth = axes.lines
+  np.testing.assert_array_equal(curve.get_ydata(), [9.0, 3.0])
+  assert set(closed_form.get_ydata()) == {2.5}
+  assert set(truth.get_ydata()) == {2.6}
+  assert axes.get_ylim()[1] < 9.0  # The end is what is looked at.

@@ -1,0 +1,73 @@
+"""Measures how often linear SR-DICE's 95% intervals hold the truth.
+
+  python binaries/run_coverage.py --env=Pendulum-v1 --num_datasets=100
+
+Killed at any moment, the same command resumes.
+"""
+
+from srdice_tf.logging import quiet
+
+quiet.install()
+
+import dataclasses
+import os
+
+from absl import flags
+
+from binaries import cli
+from binaries import common_flags
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.experiments import coverage
+from srdice_tf.experiments import setup
+from srdice_tf.reports import tables
+
+_ENV = common_flags.define_env()
+_POLICY = common_flags.define_policy()
+_SETTING = common_flags.define_setting()
+_SEED = common_flags.define_seed()
+_GAMMA = common_flags.define_gamma()
+_NUM_TRANSITIONS = flags.DEFINE_integer(
+    'num_transitions', 10_000, 'Transitions of each data set.', 1
+)
+_NUM_DATASETS = flags.DEFINE_integer(
+    'num_datasets', 100, 'Independent data sets.', 2
+)
+_TRUTH_EPISODES = flags.DEFINE_integer(
+    'truth_episodes',
+    2000,
+    'Roll-outs for the true value: its error should be far below the width of'
+    ' the intervals.',
+    2,
+)
+_OUTPUT_DIR = flags.DEFINE_string(
+    'output_dir', None, 'Where results are kept; default: below runs/.'
+)
+_HYPER_PARAMETERS = common_flags.define_fields(config_lib.Config)
+
+
+def main(_) -> None:
+  config = coverage.CoverageConfig(
+      task=setup.TaskConfig(
+          env_id=_ENV.value,
+          policy=_POLICY.value,
+          setting=_SETTING.value or '',
+          num_transitions=_NUM_TRANSITIONS.value,
+          gamma=_GAMMA.value,
+          truth_episodes=_TRUTH_EPISODES.value,
+      ),
+      num_datasets=_NUM_DATASETS.value,
+      estimators=dataclasses.replace(
+          config_lib.PRESETS['paper'], **_HYPER_PARAMETERS()
+      ),
+      seed=_SEED.value,
+  )
+  name = f'coverage_{_ENV.value}'.replace('/', '_')
+  directory = _OUTPUT_DIR.value or os.path.join('runs', name)
+  found = coverage.run(config, directory)
+  fields = dataclasses.asdict(found)
+  print(tables.format_table(('of the intervals', ''), list(fields.items())))
+  print(f'all           {os.path.join(directory, coverage.FILE_NAME)}')
+
+
+if __name__ == '__main__':
+  cli.run(main)

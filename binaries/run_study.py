@@ -1,0 +1,69 @@
+"""Evaluates several tasks on several data sets and sums up.
+
+  python binaries/run_study.py --output_dir=runs/study --num_seeds=10
+
+Killed at any moment, the same command resumes; with more seeds or tasks it
+adds these.
+"""
+
+from srdice_tf.logging import quiet
+
+quiet.install()
+
+import dataclasses
+import os
+
+from absl import flags
+
+from binaries import cli
+from binaries import common_flags
+from srdice_tf import environments
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import registry
+from srdice_tf.experiments import study
+from srdice_tf.reports import study as report
+
+_ENVS = flags.DEFINE_list(
+    'envs', list(environments.CONTINUOUS_TASKS), 'Environments.'
+)
+_ALGO = flags.DEFINE_list('algo', ['linear_srdice'], 'Estimators.')
+_SETTING = flags.DEFINE_string('setting', 'hard', 'Behaviour policy.')
+_SEED = common_flags.define_seed()
+_NUM_SEEDS = flags.DEFINE_integer(
+    'num_seeds', 10, 'Data sets of each task, from --seed on.', 1
+)
+_PRESET = flags.DEFINE_enum(
+    'preset', 'paper', list(config_lib.PRESETS), 'Schedule and rates.'
+)
+_TRUTH_EPISODES = common_flags.define_truth_episodes()
+_OUTPUT_DIR = flags.DEFINE_string(
+    'output_dir', os.path.join('runs', 'study'), 'Where all of it is kept.'
+)
+_HYPER_PARAMETERS = common_flags.define_fields(config_lib.Config)
+
+
+def main(_) -> None:
+  registry.check_names(_ALGO.value)
+  config = study.StudyConfig(
+      env_ids=tuple(_ENVS.value),
+      algos=tuple(_ALGO.value),
+      setting=_SETTING.value,
+      seeds=tuple(range(_SEED.value, _SEED.value + _NUM_SEEDS.value)),
+      estimators=dataclasses.replace(
+          config_lib.PRESETS[_PRESET.value], **_HYPER_PARAMETERS()
+      ),
+      truth_episodes=_TRUTH_EPISODES.value,
+  )
+  runs = []
+  name = f'{config.setting}_{"_".join(config.algos)}.csv'
+  path = os.path.join(_OUTPUT_DIR.value, name)
+  for done in study.run(config, _OUTPUT_DIR.value):
+    runs.append(done)
+    report.write(path, runs)
+    print(report.line(done), flush=True)
+  print(report.table(runs))
+  print(f'all           {path}')
+
+
+if __name__ == '__main__':
+  cli.run(main)

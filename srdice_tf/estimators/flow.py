@@ -1,0 +1,105 @@
+"""How well density ratios fit the flow of the target policy: no truth needed.
+
+The true ratio satisfies for every function f
+
+  E_D[ratio (f(s, a) - gamma not_done f(s', a'))] = (1-gamma) E[f(s0, a0)].
+
+The flow residual is the root mean square of the difference over random f.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from srdice_tf import losses
+from srdice_tf.estimators import expectations as expectations_lib
+from srdice_tf.estimators import features as features_lib
+from srdice_tf.estimators import problem as problem_lib
+
+NUM_FUNCTIONS = 200
+# See features.RandomLayer. Functions that vary more quickly differ at s and s'
+# like noise, and its sampling error hides what the ratios miss.
+_SCALES = (0.125, 0.25, 0.5)
+_SEED = 20_210_718  # Not a run's: all runs are measured by the same functions.
+
+
+class TestFunctions:
+  """Cosines of random sums of (s, a), each with root mean square 1."""
+
+  __test__ = False  # Tells pytest that these are no tests.
+
+  def __init__(
+      self,
+      expectations: expectations_lib.Expectations,
+      standardisation: tuple[np.ndarray, np.ndarray],
+      num_functions: int = NUM_FUNCTIONS,
+  ):
+    """Draws the functions and measures their size over the data."""
+    self._expectations = expectations
+    problem = expectations.problem
+    self._problem = problem
+    self._functions = features_lib.RandomLayer(
+        standardisation,
+        num_functions,
+        np.resize(_SCALES, num_functions),
+        np.random.default_rng(_SEED),
+        activation=lambda sums: tf.cos(np.pi * sums),
+        has_constant=False,
+    )
+    self.num_functions = num_functions
+    total = tf.zeros([num_functions])
+    for index in problem_lib.chunks(problem.size):
+      values = self._functions(problem.state_actions(index))  # [B, J]
+      total += tf.reduce_sum(tf.square(values), axis=0)
+    self._size = tf.sqrt(total / problem.size)  # [J]
+
+  def differences(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns f(s, a) - gamma not_done E[f(s', a')], [B, J]."""
+    return (
+        discounted_difference(self._functions, self._expectations, index)
+        / self._size
+    )
+
+  def starts(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns E[f(s0, a0)] [B, J] of the start states `index`."""
+    support = self._expectations.start_support(index)
+    return self._functions.expected(support) / self._size
+
+
+def discounted_difference(features, expectations, index, now=None):
+  """Returns phi(s, a) - gamma not_done E[phi(s', a')], [B, F]."""
+  problem = expectations.problem
+  if now is None:
+    now = features(problem.state_actions(index))
+  after = features.expected(expectations.next_support(index))
+  not_done = tf.gather(problem.dataset.not_done, index)[:, None]  # [B, 1]
+  return now - problem.gamma * not_done * after
+
+
+class FlowTest:
+  """Test functions over a data set, for any ratios of its transitions."""
+
+  def __init__(self, problem: problem_lib.Problem, num_samples: int = 4):
+    """Computes the functions over the data, once.
+
+    Args:
+      problem: whose transitions the ratios weight.
+      num_samples: actions at each s'; see Expectations.
+    """
+    rng = tf.random.Generator.from_seed(_SEED)
+    expectations = expectations_lib.Expectations(problem, num_samples, rng)
+    functions = TestFunctions(
+        expectations, features_lib.standardisation(problem)
+    )
+    self._gamma = problem.gamma
+    self._differences = problem_lib.map_chunks(
+        functions.differences, problem.size
+    )  # [n, J]
+    starts = problem_lib.map_chunks(functions.starts, problem.num_starts)
+    self._starts = tf.reduce_mean(starts, 0)  # [J]
+
+  def residual(self, ratios) -> float:
+    """Returns the flow residual of ratios [n]."""
+    ratios = tf.cast(ratios, tf.float32)
+    means = tf.linalg.matvec(self._differences, ratios, transpose_a=True)
+    means /= float(self._differences.shape[0])  # [J]
+    return float(losses.flow_residual(means, self._starts, self._gamma))

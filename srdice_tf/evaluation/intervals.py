@@ -1,0 +1,118 @@
+"""95% intervals by bootstrap over episodes.
+
+Transitions of one episode are not independent: whole episodes are drawn.
+"""
+
+from collections.abc import Sequence
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow_probability as tfp
+
+LEVEL = 0.95
+_QUANTILE = 1.6449  # Of the normal distribution, at 0.95.
+
+
+class Interval(NamedTuple):
+  """Where the value lies, as far as the spread of the data tells.
+
+  A bias of the estimator is no spread, and not in it.
+  """
+
+  low: float
+  high: float
+  standard_error: float
+
+
+def of_draws(
+    estimate: float, draws: np.ndarray, num_units: int
+) -> Interval | None:
+  """Returns the estimate +- t standard errors.
+
+  The standard error is that of the middle 90% of the draws, which a few
+  nearly singular ones do not move.
+
+  Args:
+    estimate: from all data.
+    draws: [R] values from data drawn anew; what is not finite is left out.
+    num_units: how many episodes, or groups of them, there are to draw.
+
+  Returns:
+    None if the spread cannot be told.
+  """
+  draws = np.asarray(draws, np.float64)
+  draws = draws[np.isfinite(draws)]
+  if len(draws) < 10 or num_units < 2 or not math.isfinite(estimate):
+    return None
+  low, high = np.quantile(draws, [0.05, 0.95])
+  # Drawn from n units, means spread as if divided by n, not by n - 1.
+  error = (high - low) / (2.0 * _QUANTILE)
+  error *= math.sqrt(num_units / (num_units - 1))
+  return around(estimate, error, num_units - 1)
+
+
+def around(estimate: float, error: float, degrees: float) -> Interval:
+  """Returns the interval of Student's t with these degrees of freedom."""
+  half = _quantile(degrees) * error
+  return Interval(estimate - half, estimate + half, error)
+
+
+@functools.cache
+def _quantile(degrees: float) -> float:
+  distribution = tfp.distributions.StudentT(
+      np.float64(degrees), np.float64(0.0), np.float64(1.0)
+  )
+  return float(distribution.quantile(np.float64(0.5 + LEVEL / 2.0)))
+
+
+def of_ratios(
+    ratios, rewards, episodes, num_draws: int, seed: int = 0
+) -> Interval | None:
+  """Returns the interval of E[ratio r] for ratios as they are fitted.
+
+  What the fit itself would vary by is not in it: that is the spread over
+  seeds.
+
+  Args:
+    ratios: [n].
+    rewards: [n].
+    episodes: [n] the number of each transition's episode.
+    num_draws: how often all episodes are drawn anew.
+    seed: of the draws.
+  """
+  products = np.asarray(ratios, np.float64) * np.asarray(rewards, np.float64)
+  _, index = np.unique(episodes, return_inverse=True)
+  sums = np.bincount(index, products)  # [E]
+  counts = np.bincount(index).astype(np.float64)  # [E]
+  size = len(sums)
+  rng = np.random.default_rng(seed)
+  weights = rng.multinomial(size, np.full(size, 1.0 / size), num_draws)
+  draws = (weights @ sums) / (weights @ counts)  # [R]
+  return of_draws(float(products.mean()), draws, size)
+
+
+def over_seeds(
+    estimates: Sequence[float],
+    limits: Sequence[tuple[float, float] | None],
+    errors: Sequence[float | None],
+) -> tuple[float, float] | None:
+  """Returns low and high of one run, from runs that differ in their seed.
+
+  The variance is the mean of the runs' own and the variance between runs. A
+  single run has the limits that it has.
+
+  Args:
+    estimates: of the runs.
+    limits: low and high of each; None if it has none.
+    errors: the standard error of each.
+  """
+  if any(limit is None for limit in limits):
+    return None
+  if len(limits) == 1:
+    return tuple(limits[0])
+  between = float(np.var(estimates, ddof=1))
+  error = math.sqrt(float(np.mean(np.square(errors))) + between)
+  mean = float(np.mean(estimates))
+  return mean - 1.96 * error, mean + 1.96 * error

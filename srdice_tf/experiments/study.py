@@ -1,0 +1,97 @@
+"""Many evaluations: tasks times data-set seeds, resumable run by run."""
+
+from collections.abc import Iterator
+import dataclasses
+import json
+import os
+
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.experiments import ope
+from srdice_tf.experiments import setup
+from srdice_tf.reports import selection
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyConfig:
+  """Which evaluations.
+
+  Attributes:
+    env_ids: the environments.
+    algos: names of the estimators.
+    setting: of the behaviour policy.
+    seeds: of data set and estimators.
+    estimators: hyper-parameters.
+    truth_episodes: roll-outs for the true values, once for each task.
+    policy: name of the base policy.
+    num_transitions: of each data set; 0 for the setting's.
+  """
+
+  env_ids: tuple[str, ...]
+  algos: tuple[str, ...]
+  setting: str
+  seeds: tuple[int, ...]
+  estimators: config_lib.Config
+  truth_episodes: int = 100
+  policy: str = 'pretrained'
+  num_transitions: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+  """One evaluation of a study.
+
+  Attributes:
+    env_id: the environment.
+    seed: of data set and estimators.
+    results: of each method.
+    rank_correlation: of flow residual and true error over the grid; NaN
+      without one.
+  """
+
+  env_id: str
+  seed: int
+  results: list[ope.Result]
+  rank_correlation: float
+
+
+def run(config: StudyConfig, root: str) -> Iterator[Run]:
+  """Yields the runs, seed by seed; finished ones are read, not repeated.
+
+  Args:
+    config: which evaluations.
+    root: holds data/, truth/ and runs/.
+  """
+  for seed in config.seeds:
+    for env_id in config.env_ids:
+      yield _run(config, env_id, seed, root)
+
+
+def _run(config: StudyConfig, env_id: str, seed: int, root: str) -> Run:
+  name = f'{env_id}_{config.setting}'.replace('/', '_')
+  truth_dir = os.path.join(root, 'truth', name)
+  os.makedirs(truth_dir, exist_ok=True)
+  run_config = ope.RunConfig(
+      setup.TaskConfig(
+          env_id=env_id,
+          policy=config.policy,
+          setting=config.setting,
+          num_transitions=config.num_transitions,
+          truth_episodes=config.truth_episodes,
+      ),
+      config.algos,
+      config.estimators,
+      seed,
+      os.path.join(root, 'data', f'{name}_seed{seed}'),
+      truth_dir=truth_dir,
+  )
+  run_dir = os.path.join(
+      root, 'runs', f'{name}_{"_".join(config.algos)}', f'seed{seed}'
+  )
+  ope.claim_directory(run_config, run_dir)
+  path = os.path.join(run_dir, 'estimate.json')
+  if os.path.exists(path):
+    with open(path) as file:
+      results = [ope.Result(**m) for m in json.load(file)['methods']]
+  else:
+    results = ope.run(run_config, run_dir)
+  return Run(env_id, seed, results, selection.rank_correlation(run_dir))

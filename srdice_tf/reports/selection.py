@@ -1,0 +1,96 @@
+"""The settings that were tried, sorted by what could be known of them."""
+
+from collections.abc import Sequence
+import csv
+import os
+
+import numpy as np
+
+from srdice_tf.evaluation import log_error
+from srdice_tf.reports import tables
+
+FILE_NAME = 'selection.csv'
+_COLUMNS = (
+    'features',
+    'F',
+    'scale',
+    'lambda',
+    'flow residual',
+    'estimate',
+    'relative error',
+    'log error',
+)
+_NUM_SHOWN = 5
+
+
+def write(run_dir: str, scores: Sequence, truth: float) -> None:
+  """Writes the grid into a run directory, the best first.
+
+  The errors stand beside it for who has the truth; nothing was chosen by them.
+
+  Args:
+    run_dir: where selection.csv is to be.
+    scores: sorted (estimators.selection.Score).
+    truth: true value.
+  """
+  path = os.path.join(run_dir, FILE_NAME)
+  with open(f'{path}.tmp', 'w', newline='') as file:
+    writer = csv.writer(file, lineterminator='\n')
+    writer.writerow(_COLUMNS)
+    for score in scores:
+      setting = score.setting
+      writer.writerow((
+          setting.kind,
+          setting.num_features,
+          setting.scale,
+          setting.ridge,
+          score.flow_residual,
+          score.estimate,
+          abs(score.estimate - truth) / max(abs(truth), 1e-12),
+          log_error.log_error(score.estimate, truth),
+      ))
+  os.replace(f'{path}.tmp', path)
+
+
+def read(run_dir: str) -> list[dict]:
+  """Returns the rows of a run's selection.csv; none if it has none."""
+  path = os.path.join(run_dir, FILE_NAME)
+  if not os.path.exists(path):
+    return []
+  with open(path, newline='') as file:
+    return [
+        {
+            name: value if name == 'features' else float(value)
+            for name, value in row.items()
+        }
+        for row in csv.DictReader(file)
+    ]
+
+
+def rank_correlation(run_dir: str) -> float:
+  """Returns Spearman's, of flow residual and true error over the grid."""
+  rows = [row for row in read(run_dir) if np.isfinite(row['relative error'])]
+  if len(rows) < 3:
+    return float('nan')
+  ranks = [
+      np.argsort(np.argsort([row[name] for row in rows]))
+      for name in ('flow residual', 'relative error')
+  ]
+  return float(np.corrcoef(ranks)[0, 1])
+
+
+def lines(run_dir: str) -> str:
+  """Returns the best settings as a table; '' if none were tried."""
+  rows = read(run_dir)
+  if not rows:
+    return ''
+  shown = [
+      [row['features'], int(row['F']), *list(row.values())[2:]]
+      for row in rows[:_NUM_SHOWN]
+  ]
+  return (
+      f'linear_srdice: the best of {len(rows)} settings by flow residual; rank'
+      f' correlation with the true error {rank_correlation(run_dir):.2f}; all'
+      f' in {os.path.join(run_dir, FILE_NAME)}\n'
+      + tables.format_table(_COLUMNS, shown)
+  )

@@ -1,0 +1,68 @@
+"""Tests for the flow residual against exact ratios and hand arithmetic."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from srdice_tf import losses
+from srdice_tf.estimators import expectations as expectations_lib
+from srdice_tf.estimators import features as features_lib
+from srdice_tf.estimators import flow
+from tests import finite
+from tests import walk
+
+
+def test_equation_by_hand():
+  differences = tf.constant([0.5, 0.0])
+  starts = tf.constant([3.0, -1.0])
+  # Missed are 0.5 - 0.1 * 3 = 0.2 and 0 + 0.1 = 0.1.
+  found = losses.flow_residual(differences, starts, 0.9)
+  assert float(found) == pytest.approx(np.sqrt((0.04 + 0.01) / 2), rel=1e-5)
+
+
+@pytest.mark.parametrize('make', [finite.chain, finite.random_mdp])
+def test_exact_ratios_have_no_residual(make):
+  """And they alone: what is off by a tenth is seen."""
+  mdp = make()
+  test = flow.FlowTest(mdp.problem)
+  exact = mdp.ratio[mdp.pairs]
+  assert test.residual(exact) < 1e-6
+  rng = np.random.default_rng(0)
+  wrong = exact * rng.uniform(0.9, 1.1, len(exact))
+  assert test.residual(wrong) > 1e-4
+  assert test.residual(0.0 * exact) > test.residual(wrong)
+
+
+def test_functions_have_size_one_over_the_data():
+  problem = walk.problem(walk.dataset(seed=0))
+  rng = tf.random.Generator.from_seed(0)
+  expectations = expectations_lib.Expectations(problem, 2, rng)
+  functions = flow.TestFunctions(
+      expectations, features_lib.standardisation(problem), 30
+  )
+  inputs = problem.state_actions(tf.range(problem.size))
+  values = functions._functions(inputs) / functions._size
+  sizes = np.sqrt(np.mean(np.square(values), axis=0))
+  np.testing.assert_allclose(sizes, 1.0, rtol=1e-4)
+
+
+def test_terminal_steps_have_no_next_function():
+  problem = walk.problem(walk.dataset(seed=0))
+  rng = tf.random.Generator.from_seed(0)
+  expectations = expectations_lib.Expectations(problem, 2, rng)
+  functions = flow.TestFunctions(
+      expectations, features_lib.standardisation(problem), 30
+  )
+  ends = np.flatnonzero(problem.dataset.not_done.numpy() == 0.0)
+  assert len(ends) > 3
+  index = tf.constant(ends, tf.int32)
+  now = functions._functions(problem.state_actions(index)) / functions._size
+  np.testing.assert_allclose(functions.differences(index), now, rtol=1e-6)
+
+
+def test_functions_do_not_depend_on_the_run():
+  """Two problems over the same data are measured by the same functions."""
+  mdp = finite.chain(repeats=3)
+  ratios = np.random.default_rng(0).uniform(size=mdp.problem.size)
+  first, second = flow.FlowTest(mdp.problem), flow.FlowTest(mdp.problem)
+  assert first.residual(ratios) == second.residual(ratios)

@@ -1,0 +1,76 @@
+"""Tests for the coverage of intervals and for studies, on the chain."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from srdice_tf import errors
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.evaluation import truth as truth_lib
+from srdice_tf.experiments import coverage
+from srdice_tf.experiments import setup
+from srdice_tf.experiments import study
+
+_ESTIMATORS = config_lib.Config(linear_ridge=1e-6, bootstrap_draws=20)
+_TASK = setup.TaskConfig(
+    'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5
+)
+_CONFIG = coverage.CoverageConfig(_TASK, 3, _ESTIMATORS)
+
+
+def _truth(value):
+  return truth_lib.PolicyValue(value, 0.1, 0, 0, 0, 1, 1, 0.9, 1)
+
+
+def test_summary_by_hand():
+  rows = [
+      [0, 1.0, 0.0, 2.0, 0.1],
+      [1, 3.0, 2.5, 3.5, 0.1],
+      [2, 5.0, 1.0, 9.0, 0.1],
+  ]
+  found = coverage.summary(rows, _truth(2.0))
+  assert found.share == pytest.approx(2 / 3)
+  assert found.median_width == 2.0
+  assert found.bias == pytest.approx(1.0)
+  assert found.spread == pytest.approx(2.0)
+  assert found.centred_share == pytest.approx(2 / 3)
+
+
+def test_resumed_coverage_equals_uninterrupted(tmp_path):
+  whole = coverage.run(_CONFIG, str(tmp_path))
+  path = tmp_path / coverage.FILE_NAME
+  text = path.read_text()
+  assert len(text.splitlines()) == 4
+  path.write_text(''.join(text.splitlines(keepends=True)[:2]))
+  again = coverage.run(_CONFIG, str(tmp_path))
+  assert dataclasses.asdict(again) == pytest.approx(dataclasses.asdict(whole))
+  # The data sets differ, and the values are those of the chain's uniform walk.
+  values = np.loadtxt(path, delimiter=',', skiprows=1)[:, 1]
+  assert len(set(values)) == 3 and np.all((0.05 < values) & (values < 0.4))
+  many = dataclasses.replace(_CONFIG, num_datasets=4)
+  with pytest.raises(errors.UserError, match='num_datasets=3, asked for is 4'):
+    coverage.run(many, str(tmp_path))
+
+
+def test_a_study_is_run_once(tmp_path):
+  config = study.StudyConfig(
+      ('FiveStateChain',),
+      ('linear_srdice',),
+      'main',
+      (0,),
+      dataclasses.replace(_ESTIMATORS, select='flow'),
+      truth_episodes=5,
+      policy='random',
+      num_transitions=1000,
+  )
+  (first,) = study.run(config, str(tmp_path))
+  assert [result.method for result in first.results] == ['linear_srdice']
+  (path,) = tmp_path.glob('runs/*/seed0/estimate.json')
+  content = json.loads(path.read_text())
+  content['methods'][0]['estimate'] = 123.0
+  path.write_text(json.dumps(content))
+  (second,) = study.run(config, str(tmp_path))
+  assert second.results[0].estimate == 123.0  # Read, not computed.
+  assert second.rank_correlation == first.rank_correlation
