@@ -91,10 +91,8 @@ def main(_) -> None:
   print(report.results_table(results))
   picture = os.path.join(output_dir, 'curve.png')
   seeds.plot(run_dirs, picture, f'{name}, {len(run_dirs)} seed(s)')
-  print(
-      f'picture       {picture}\n'
-      f'next          tensorboard --logdir={output_dir}'
-  )
+  print(f'picture       {picture}')
+  print(f'next          tensorboard --logdir={output_dir}')
 
 
 if __name__ == '__main__':

@@ -89,4 +89,5 @@ def _draw(
   actions, weights = zip(*parts)
   if weights[0] is None:
     return tf.concat(actions, 0), None
-  return tf.concat(actions, 0), tf.concat(weights, 0)
+  # Tables of probabilities are in float64, features in float32.
+  return tf.concat(actions, 0), tf.cast(tf.concat(weights, 0), tf.float32)
