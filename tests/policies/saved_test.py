@@ -80,6 +80,6 @@ def test_untrained_weights_are_pytorchs_default():
 
 
 def test_policy_of_an_environment_without_one_names_the_command():
-  specs = _specs('FiveStateChain')
-  with pytest.raises(errors.UserError, match='train_policy.py --env=FiveState'):
-    loading.load('pretrained', 'FiveStateChain', *specs)
+  specs = _specs('CartPole-v1')
+  with pytest.raises(errors.UserError, match='train_policy.py --env=CartPole'):
+    loading.load('pretrained', 'CartPole-v1', *specs)
