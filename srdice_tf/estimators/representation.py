@@ -31,6 +31,9 @@ class Representation(tf.Module):
     self._num_updates = tf.Variable(0, dtype=tf.int64, name='num_updates')
     self._encoder_optimizer = self._adam()
     self._successor_optimizer = self._adam()
+    self._compiled_successor = tf.function(
+        self.successor, autograph=False, reduce_retracing=True
+    )
     self._features = None
     self.phases = (
         base.Phase('encoder', config.encoder_steps, self._encoder_step),
@@ -66,8 +69,7 @@ class Representation(tf.Module):
   def start_successors(self, size: int, rng) -> tf.Tensor:
     """Returns psi(s0, a0) [P, F] for about `size` pairs."""
     pool = self.problem.start_pool(size, rng)  # P pairs
-    compiled = tf.function(self.successor, autograph=False)
-    return self.problem.map_inputs(compiled, pool)
+    return self.problem.map_inputs(self._compiled_successor, pool)
 
   def _encoder_step(self):
     config = self.config
