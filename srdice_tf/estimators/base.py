@@ -135,6 +135,25 @@ def gradient_step(optimizers, variables, loss_function) -> tf.Tensor:
     return tf.identity(loss)
 
 
+def saddle_step(minimizer, minimized, maximizer, maximized, objective):
+  """Takes a step down for some variables, then one up for others.
+
+  Args:
+    minimizer: optimiser of `minimized`.
+    minimized: variables that go down.
+    maximizer: optimiser of `maximized`.
+    maximized: variables that go up, with the new values of the others.
+    objective: returns a scalar.
+
+  Returns:
+    The objective before both.
+  """
+  value = gradient_step(minimizer, minimized, objective)
+  with tf.control_dependencies([value]):
+    gradient_step(maximizer, maximized, lambda: -objective())
+  return value
+
+
 def update_target(target, source, config, count: tf.Variable, after):
   """Lets a target network follow its source, when `after` is known.
 

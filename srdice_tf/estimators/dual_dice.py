@@ -1,7 +1,5 @@
 """DualDICE: min over f, max over w, single steps in turn."""
 
-import tensorflow as tf
-
 from srdice_tf import losses
 from srdice_tf.estimators import base
 from srdice_tf.estimators import neural_dice
@@ -27,13 +25,11 @@ class DualDICE(neural_dice.NeuralDICE):
           self.config.dual_dice_power,
       )
 
-    value = base.gradient_step(
-        self._f_optimizer, self._f.trainable_variables, objective
+    value = base.saddle_step(
+        self._f_optimizer,
+        self._f.trainable_variables,
+        self._w_optimizer,
+        self._w.trainable_variables,
+        objective,
     )
-    with tf.control_dependencies([value]):
-      base.gradient_step(
-          self._w_optimizer,
-          self._w.trainable_variables,
-          lambda: -objective(),
-      )
     return {'objective': value}

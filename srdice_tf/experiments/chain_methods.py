@@ -221,15 +221,13 @@ class DualDICE(_NeuralDICE):
           )
       )
 
-    value = base.gradient_step(
-        self._f_optimizer, self._f.trainable_variables, objective
+    value = base.saddle_step(
+        self._f_optimizer,
+        self._f.trainable_variables,
+        self._w_optimizer,
+        self._w.trainable_variables,
+        objective,
     )
-    with tf.control_dependencies([value]):
-      base.gradient_step(
-          self._w_optimizer,
-          self._w.trainable_variables,
-          lambda: -objective(),
-      )
     return {'objective': value}
 
 
