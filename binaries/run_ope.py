@@ -90,7 +90,7 @@ def main(_) -> None:
     print(report.details_lines(results[-1]))
   print(report.results_table(results))
   picture = os.path.join(output_dir, 'curve.png')
-  seeds.plot(run_dirs, picture, f'{name}, {len(run_dirs)} seed(s)')
+  seeds.plot(run_dirs, picture, seeds.title(task, len(run_dirs)))
   print(f'picture       {picture}')
   print(f'next          tensorboard --logdir={output_dir}')
 

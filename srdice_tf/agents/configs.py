@@ -90,12 +90,38 @@ class DdqnConfig:
   block_steps: int = 16
 
 
+# Settings that are shares, 0 and 1 included; gamma is checked apart.
+_SHARES = ('tau', 'initial_epsilon', 'final_epsilon')
+_MAY_BE_ZERO = (
+    'target_noise', 'target_noise_clip', 'exploration_noise', 'random_steps',
+    'priority_exponent', 'importance_exponent',
+)
+
+
 def override(parameters, settings: dict, agent: str):
-  """Returns the parameters with some of them replaced, by name."""
-  for name in settings:
+  """Returns the parameters with some of them replaced, by name.
+
+  Raises:
+    UserError: if the agent lacks one, or a value is out of its range.
+  """
+  for name, value in settings.items():
     if not hasattr(parameters, name):
       raise errors.UserError(f'--{name}: --agent={agent} has no such setting.')
+    _check_range(name, value)
   return dataclasses.replace(parameters, **settings)
+
+
+def _check_range(name: str, value):
+  if name == 'gamma':
+    is_fine, wanted = 0.0 < value < 1.0, 'between 0 and 1'
+  elif name in _SHARES:
+    is_fine, wanted = 0.0 <= value <= 1.0, 'between 0 and 1'
+  elif name in _MAY_BE_ZERO:
+    is_fine, wanted = value >= 0, 'at least 0'
+  else:
+    is_fine, wanted = isinstance(value, bool) or value > 0, 'above 0'
+  if not is_fine:
+    raise errors.UserError(f'--{name}={value}: expected a number {wanted}.')
 
 
 # A task of a few numbers is learnt in minutes: Atari's pace would not fit.

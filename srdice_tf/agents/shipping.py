@@ -105,6 +105,7 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
         **agreement,
         **(known.get(checksum) or measure(env_id, path, gamma)),
     }
+  sort_levels(checkpoints, output_dir)
   card = {
       'environment': environments.description(env_id),
       'agent': config['agent'],
@@ -122,6 +123,31 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
   }
   run_files.write_json(card_path, card)
   return card
+
+
+def sort_levels(checkpoints: dict[str, dict], output_dir: str):
+  """Renames weak, medium and good into the order of their measured returns.
+
+  They were chosen by few episodes of the learning curve, which may mistake one
+  for another.
+
+  Args:
+    checkpoints: entries of the card by name, changed in place.
+    output_dir: of the files.
+  """
+  names = [name for name in _LEVELS if name in checkpoints]
+  entries = sorted(
+      (checkpoints[name] for name in names), key=lambda e: e['return_mean']
+  )
+  contents = []
+  for entry in entries:
+    with open(os.path.join(output_dir, entry['file']), 'rb') as file:
+      contents.append(file.read())
+  for name, entry, content in zip(names, entries, contents):
+    file_name = weights.file_name(name)
+    with open(os.path.join(output_dir, file_name), 'wb') as file:
+      file.write(content)
+    checkpoints[name] = {**entry, 'file': file_name}
 
 
 def _note(env_id: str, best: dict, steps: int) -> str:

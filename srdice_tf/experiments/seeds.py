@@ -8,6 +8,7 @@ import numpy as np
 from srdice_tf.evaluation import intervals
 from srdice_tf.evaluation import log_error
 from srdice_tf.experiments import ope
+from srdice_tf.experiments import setup
 from srdice_tf.reports import curves
 
 
@@ -38,6 +39,12 @@ def plot(run_dirs: list[str], path: str, title: str):
   curves.plot_curves(
       path, joined, float(np.mean(behaviour)), title, values=values, truth=truth
   )
+
+
+def title(task: setup.TaskConfig, num_seeds: int) -> str:
+  """Returns what stands above the picture."""
+  setting = f', {task.setting} setting' if task.setting else ''
+  return f'{task.env_id}{setting}, {num_seeds} seed{"s" * (num_seeds > 1)}'
 
 
 def _values(run_dirs, estimates):

@@ -58,3 +58,20 @@ def test_settings_replace_defaults():
   assert (parameters.n_step, parameters.batch_size) == (3, 32)
   with pytest.raises(errors.UserError, match='--tau: --agent=ddqn has no such'):
     configs.override(configs.DdqnConfig(), {'tau': 0.1}, 'ddqn')
+
+
+@pytest.mark.parametrize(
+    'name, value',
+    [('gamma', 1.0), ('gamma', 0.0), ('tau', 1.5), ('batch_size', 0),
+     ('learning_rate', -1e-3), ('target_noise', -0.1)],
+)
+def test_settings_out_of_range_are_refused(name, value):
+  with pytest.raises(errors.UserError, match=f'--{name}={value}: expected'):
+    configs.override(configs.Td3Config(), {name: value}, 'td3')
+
+
+def test_settings_may_be_at_the_ends_of_their_ranges():
+  settings = {'tau': 1.0, 'target_noise': 0.0, 'random_steps': 0}
+  configs.override(configs.Td3Config(), settings, 'td3')
+  settings = {'small_network': False, 'final_epsilon': 0.0}
+  configs.override(configs.DdqnConfig(), settings, 'ddqn')

@@ -68,6 +68,25 @@ def test_cards_match_the_files(name):
 
 
 @pytest.mark.parametrize('name', _SHIPPED)
+def test_weak_medium_and_good_are_in_order(name):
+  checkpoints = _card(name)['checkpoints']
+  names = [n for n in ('weak', 'medium', 'good') if n in checkpoints]
+  returns = [checkpoints[n]['return_mean'] for n in names]
+  assert returns == sorted(returns)
+
+
+def test_levels_are_sorted_with_their_files(tmp_path):
+  entries = {}
+  for name, value in (('weak', 2.0), ('medium', 3.0), ('good', 1.0)):
+    (tmp_path / f'{name}.npz').write_text(str(value))
+    entries[name] = {'file': f'{name}.npz', 'return_mean': value}
+  shipping.sort_levels(entries, str(tmp_path))
+  for name, value in (('weak', 1.0), ('medium', 2.0), ('good', 3.0)):
+    assert entries[name] == {'file': f'{name}.npz', 'return_mean': value}
+    assert (tmp_path / f'{name}.npz').read_text() == str(value)
+
+
+@pytest.mark.parametrize('name', _SHIPPED)
 def test_cards_say_where_a_policy_falls_short(name):
   card = _card(name)
   aim = shipping._AIMS.get(card['environment']['id'], -np.inf)

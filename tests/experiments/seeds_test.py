@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from srdice_tf.experiments import seeds
+from srdice_tf.experiments import setup
 from srdice_tf.logging import metrics
 from srdice_tf.reports import curves
 
@@ -63,3 +64,9 @@ def test_picture_is_written(tmp_path):
   run_dir = _run_dir(tmp_path / 'a', [1.0, 2.0], behaviour=2.0)
   seeds.plot([run_dir], str(tmp_path / 'curve.png'), 'a title')
   assert os.path.getsize(tmp_path / 'curve.png') > 1000
+
+
+def test_the_title_says_task_setting_and_seeds():
+  task = setup.TaskConfig('ALE/Pong-v5', setting='noise')
+  assert seeds.title(task, 3) == 'ALE/Pong-v5, noise setting, 3 seeds'
+  assert seeds.title(setup.TaskConfig('Hopper-v4'), 1) == 'Hopper-v4, 1 seed'
