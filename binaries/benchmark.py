@@ -28,6 +28,7 @@ _GROUPS = {
     'steps': lambda n: estimators.steps(num_transitions=n),
     'frames': lambda n: frames.steps(max(n // 50, 100)),
     'td3': lambda n: whole.td3('HalfCheetah-v4'),
+    'frames_memory': lambda n: whole.frames_memory('ALE/Pong-v5', 4 * n),
     'ope_memory': lambda n: whole.ope_memory('Humanoid-v4', 10 * n),
 }
 _ONLY = flags.DEFINE_multi_enum(

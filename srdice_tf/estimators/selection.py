@@ -33,7 +33,7 @@ class Setting:
 
   Attributes:
     kind: of the features.
-    num_features: F; of random features only.
+    num_features: F; a wish that only random features follow.
     scale: of random features only.
     ridge: lambda.
   """
@@ -150,9 +150,13 @@ def scores(
   features_of = lambda s: (s.kind, s.num_features, s.scale)
   for _, same in itertools.groupby(settings, features_of):
     same = list(same)
-    statistics = accumulator.statistics(make_features(same[0]), 2)
+    features = make_features(same[0])
+    statistics = accumulator.statistics(features, 2)
     for setting in same:
-      yield _score(setting, statistics)
+      size = features.num_features  # Of other kinds it was not known.
+      yield _score(
+          dataclasses.replace(setting, num_features=size), statistics
+      )
 
 
 def _score(setting, statistics) -> Score:

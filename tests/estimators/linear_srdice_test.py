@@ -196,6 +196,12 @@ def test_encoder_features_share_srdices_phase(problem):
   training.Trainer({'linear_srdice': linear}).run()
   kinds = {score.setting.kind for score in linear.scores}
   assert kinds == {'random', 'encoder'}
+  sizes = {
+      score.setting.num_features
+      for score in linear.scores
+      if score.setting.kind == 'encoder'
+  }
+  assert sizes == {config.num_features + 1}
 
 
 def test_discrete_actions_have_exact_expectations(mdp):
