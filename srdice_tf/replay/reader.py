@@ -39,26 +39,43 @@ def read_streams(
     UserError: if a row is missing or stored twice.
   """
   pieces = {}
+  for observations, steps in _segments(client, codec):
+    key = tuple(steps[0, [rows.COLLECTOR, rows.SLOT]].astype(int))
+    pieces.setdefault(key, []).append((observations, steps))
+  return [_join(key, pieces[key]) for key in sorted(pieces)]
+
+
+def _segments(client, codec):
+  """Yields observations and steps of each segment, in any order."""
   for _, segment in client.sample_all(tables.SEGMENTS):
     steps = codec.steps(segment)
     is_data = steps[:, rows.STEP_TYPE] != rows.PADDING
     if is_data.any():
-      steps = steps[is_data]
-      observations = codec.observations(segment[is_data])
-      key = tuple(steps[0, [rows.COLLECTOR, rows.SLOT]].astype(int))
-      pieces.setdefault(key, []).append((observations, steps))
-  return [_join(key, pieces[key]) for key in sorted(pieces)]
+      yield codec.observations(segment[is_data]), steps[is_data]
 
 
 def _join(key, pieces) -> Stream:
   pieces.sort(key=lambda piece: piece[1][0, rows.CALL])
   steps = np.concatenate([piece[1] for piece in pieces])  # [R, 6 + A]
-  if not np.array_equal(steps[:, rows.CALL], np.arange(len(steps))):
-    raise errors.UserError(
-        f'replay: collector {key[0]}, environment {key[1]}: rows are missing or'
-        ' stored twice; the data set is damaged, collect it again.'
-    )
+  _check_calls(steps)
   return Stream(*key, [piece[0] for piece in pieces], steps)
+
+
+def _check_calls(steps: np.ndarray):
+  """Raises an error unless the calls of each stream are 0, 1, 2 and so on."""
+  keys = steps[:, [rows.COLLECTOR, rows.SLOT]]
+  is_new = np.ones(len(steps), bool)
+  is_new[1:] = np.any(keys[1:] != keys[:-1], axis=1)
+  begins = np.flatnonzero(is_new)[np.cumsum(is_new) - 1]  # [R]
+  wrong = np.flatnonzero(
+      steps[:, rows.CALL] != np.arange(len(steps)) - begins
+  )
+  if wrong.size:
+    collector, slot = keys[wrong[0]].astype(int)
+    raise errors.UserError(
+        f'replay: collector {collector}, environment {slot}: rows are missing'
+        ' or stored twice; the data set is damaged, collect it again.'
+    )
 
 
 def read_dataset(
@@ -73,10 +90,10 @@ def read_dataset(
   Raises:
     UserError: if there is nothing, or a collector has not finished.
   """
-  num_transitions = client.sizes()[tables.TRANSITIONS]
-  streams = read_streams(client, codec)
-  steps = [stream.steps for stream in streams]
-  steps = np.concatenate(steps) if steps else np.zeros((0, rows.ACTION))
+  sizes = client.sizes()
+  num_transitions = sizes[tables.TRANSITIONS]
+  num_rows = num_transitions + sizes[tables.INITIAL_STATES]
+  observations, steps = _read_rows(client, codec, num_rows)
   found = int(np.sum(steps[:, rows.STEP_TYPE] != rows.FIRST))
   if found != num_transitions or not found:
     raise errors.UserError(
@@ -85,7 +102,7 @@ def read_dataset(
         ' the command of one that was stopped.'
     )
   return dataset_lib.Dataset(
-      rows=_concatenate(streams),
+      rows=observations,
       step_types=steps[:, rows.STEP_TYPE],
       actions=codec.actions(steps),
       rewards=steps[:, rows.REWARD],
@@ -94,19 +111,50 @@ def read_dataset(
   )
 
 
-def _concatenate(streams: list[Stream]) -> np.ndarray:
-  """Joins the observations, freeing each part as it is copied."""
-  total = sum(len(stream.steps) for stream in streams)
-  first = streams[0].observations[0]
-  shape = total, *first.shape[1:]
-  joined = dataset_lib.aligned_empty(shape, first.dtype)  # [R, ...]
-  position = 0
-  for stream in streams:
-    while stream.observations:
-      part = stream.observations.pop(0)
-      joined[position : position + len(part)] = part
-      position += len(part)
-  return joined
+def _read_rows(client, codec, num_rows: int):
+  """Returns observations [R, ...] and steps [R, 6 + A], stream by stream.
+
+  Segments come in any order. Frames are gigabytes: they are put into their one
+  place at once and sorted there, so that there is never a second copy.
+  """
+  joined, pieces, filled = None, [], 0
+  for observations, steps in _segments(client, codec):
+    if joined is None:
+      shape = num_rows, *observations.shape[1:]
+      joined = dataset_lib.aligned_empty(shape, observations.dtype)
+    part = joined[filled : filled + len(steps)]
+    # More than there is room for: _check_calls will find some twice.
+    part[:] = observations[: len(part)]
+    pieces.append((filled, steps))
+    filled += len(steps)
+  if not pieces:
+    return np.zeros((0, 1)), np.zeros((0, rows.ACTION))
+  first_row = lambda piece: tuple(
+      piece[1][0, [rows.COLLECTOR, rows.SLOT, rows.CALL]]
+  )
+  pieces.sort(key=first_row)
+  steps = np.concatenate([piece[1] for piece in pieces])  # [R, 6 + A]
+  _check_calls(steps)
+  order = np.concatenate([begin + np.arange(len(s)) for begin, s in pieces])
+  if filled <= num_rows:
+    joined = joined[:filled]
+    permute(joined, order)
+  return joined, steps
+
+
+def permute(array: np.ndarray, order: np.ndarray):
+  """Makes array[i] what array[order[i]] was, without a second array."""
+  is_done = order == np.arange(len(order))
+  for begin in np.flatnonzero(~is_done):
+    if is_done[begin]:
+      continue
+    saved, place = array[begin].copy(), begin
+    while order[place] != begin:
+      array[place] = array[order[place]]
+      is_done[place] = True
+      place = order[place]
+    array[place] = saved
+    is_done[place] = True
 
 
 def stream_dataset(

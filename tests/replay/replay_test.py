@@ -270,3 +270,12 @@ def test_unfinished_collection_cannot_be_read(server):
   server.client.delete(tables.SEGMENTS, keys[:1])
   with pytest.raises(errors.UserError, match='in finished segments'):
     reader.read_dataset(server.client, collection.codec_of(env))
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_rows_are_sorted_in_place(seed):
+  rng = np.random.default_rng(seed)
+  array, order = rng.normal(size=(20, 3)), rng.permutation(20)
+  expected = array[order]
+  reader.permute(array, order)
+  np.testing.assert_array_equal(array, expected)
