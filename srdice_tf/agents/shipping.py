@@ -247,7 +247,12 @@ def measure(env_id: str, path: str, gamma: float) -> dict:
   returns = evaluator.returns(evaluation.compiled_actions(policy), 0)
   evaluator.close()
   target = truth.policy_value(
-      env_id, settings.target_policy(policy), gamma, NUM_ROLLOUTS, _SEED
+      env_id,
+      settings.target_policy(policy),
+      gamma,
+      NUM_ROLLOUTS,
+      _SEED,
+      whole_episodes=False,
   )
   return {
       'return_mean': round(float(returns.mean()), 4),

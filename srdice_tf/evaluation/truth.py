@@ -82,6 +82,7 @@ def policy_value(
     num_episodes: int = 100,
     seed: int = 0,
     keep_time_limit: bool = False,
+    whole_episodes: bool = True,
 ) -> PolicyValue:
   """Returns the value of a policy; all episodes step as one batch.
 
@@ -97,9 +98,13 @@ def policy_value(
     num_episodes: roll-outs.
     seed: of environments and actions.
     keep_time_limit: cut roll-outs at the environment's time limit.
+    whole_episodes: go on to the end of the environment's own episodes, for
+      their return, when the discount is long negligible, as in Atari's; if not,
+      returns and lengths are those up to there.
   """
   own_limit = environments.time_limit(env_id) or horizon_of(gamma)
   limit = own_limit if keep_time_limit else max(own_limit, horizon_of(gamma))
+  num_steps = limit if whole_episodes else min(limit, horizon_of(gamma))
   env = environments.load_batch(
       env_id,
       num_episodes,
@@ -114,9 +119,9 @@ def policy_value(
   )
   time_step, state = env.reset(), py_policy.get_initial_state(num_episodes)
   label = f'roll out {env_id}'
-  with progress_lib.Progress(limit, 'steps', label) as bar:
+  with progress_lib.Progress(num_steps, 'steps', label) as bar:
     # One step of the batch at a time: it ends when the last episode does.
-    for step in range(limit):
+    for step in range(num_steps):
       time_step, state = driver.run(time_step, state)
       bar.update(step + 1)
       if env.all_ended:
@@ -132,7 +137,7 @@ def policy_value(
       occupancy=float(np.mean(1.0 - gamma**rollouts.terminated)),
       num_episodes=num_episodes,
       gamma=gamma,
-      horizon=limit,
+      horizon=num_steps,
   )
 
 

@@ -138,7 +138,11 @@ class Task:
     """Returns the value by roll-outs, but exact where the MDP is known."""
     env_id, gamma = self.config.env_id, self.config.gamma
     value = truth_lib.policy_value(
-        env_id, policy, gamma, self.config.truth_episodes
+        env_id,
+        policy,
+        gamma,
+        self.config.truth_episodes,
+        whole_episodes=False,
     )
     mdp = environments.mdp_of(env_id)
     if mdp is None:
