@@ -53,6 +53,7 @@ _NOISE = re.compile(
         rb'\[Powered by Stella\]',
         # Written by many threads at once, which tear each other's lines.
         rb'.*The number of pending items is alarmingly high',
+        rb'\[\s*$',  # What is left of the line of one of them.
         rb'\[reverb/cc/.*(?:' + rb'|'.join(_REVERB_INFORMATION) + rb')',
     )),
 )

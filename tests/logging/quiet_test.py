@@ -285,3 +285,10 @@ def test_sync_marker_is_removed_wherever_it_is_split():
 )
 def test_real_lines_are_not_noise(line):
   assert not stderr_filter.is_noise(line)
+
+
+def test_a_lone_bracket_is_left_of_a_torn_line():
+  lines = stderr_filter.Filter()
+  assert lines.feed(b'[\ncollect 5%\n') == b'collect 5%\n'
+  assert lines.feed(b'[') == b'' and lines.take_partial() == b''
+  assert lines.feed(b'1, 2]\n') == b'[1, 2]\n'
