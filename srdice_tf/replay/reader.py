@@ -95,7 +95,7 @@ def read_dataset(
   num_rows = num_transitions + sizes[tables.INITIAL_STATES]
   observations, steps = _read_rows(client, codec, num_rows)
   found = int(np.sum(steps[:, rows.STEP_TYPE] != rows.FIRST))
-  if found != num_transitions or not found:
+  if not found or found != num_transitions or len(steps) != num_rows:
     raise errors.UserError(
         f'replay at {client.address}: {num_transitions} transitions, of which'
         f' {found} are in finished segments; wait for its collectors, or repeat'
@@ -123,7 +123,7 @@ def _read_rows(client, codec, num_rows: int):
       shape = num_rows, *observations.shape[1:]
       joined = dataset_lib.aligned_empty(shape, observations.dtype)
     part = joined[filled : filled + len(steps)]
-    # More than there is room for: _check_calls will find some twice.
+    # What there is no room for is not kept: the caller refuses such data.
     part[:] = observations[: len(part)]
     pieces.append((filled, steps))
     filled += len(steps)

@@ -70,8 +70,13 @@ def test_settings_out_of_range_are_refused(name, value):
     configs.override(configs.Td3Config(), {name: value}, 'td3')
 
 
-def test_settings_may_be_at_the_ends_of_their_ranges():
-  settings = {'tau': 1.0, 'target_noise': 0.0, 'random_steps': 0}
-  configs.override(configs.Td3Config(), settings, 'td3')
-  settings = {'small_network': False, 'final_epsilon': 0.0}
-  configs.override(configs.DdqnConfig(), settings, 'ddqn')
+@pytest.mark.parametrize(
+    'agent, name, value',
+    [('td3', 'tau', 1.0), ('td3', 'target_noise', 0.0),
+     ('td3', 'random_steps', 0), ('ddqn', 'small_network', False),
+     ('ddqn', 'final_epsilon', 0.0)],
+)
+def test_settings_may_be_at_the_ends_of_their_ranges(agent, name, value):
+  defaults = configs.Td3Config() if agent == 'td3' else configs.DdqnConfig()
+  changed = configs.override(defaults, {name: value}, agent)
+  assert getattr(changed, name) == value
