@@ -61,22 +61,25 @@ class RandomLayer(Features):
       scale: of the weights, one number or one for each unit.
       rng: of the weights.
       activation: of the layer.
-      has_constant: whether the last feature is 1.
+      has_constant: whether the last feature is activation(1), 1 for ReLU.
     """
     super().__init__(name='random_layer')
     self._activation = activation
-    self._has_constant = has_constant
     centre, width = standardisation
     units = num_features - int(has_constant)
     kernel = rng.normal(size=(len(centre), units)) * scale
+    bias = rng.normal(size=units)
+    if has_constant:  # A unit that sees nothing: relu(1) is 1.
+      kernel = np.pad(kernel, ((0, 0), (0, 1)))
+      bias = np.append(bias, 1.0)
     self._centre = _frozen(centre)  # [S + A]
     self._width = _frozen(width)  # [S + A]
-    self._kernel = _frozen(kernel / np.sqrt(len(centre)))  # [S + A, units]
-    self._bias = _frozen(rng.normal(size=units))  # [units]
+    self._kernel = _frozen(kernel / np.sqrt(len(centre)))  # [S + A, F]
+    self._bias = _frozen(bias)  # [F]
 
   @property
   def num_features(self) -> int:
-    return int(tf.shape(self._bias)[0]) + int(self._has_constant)
+    return int(tf.shape(self._bias)[0])
 
   def assign(self, other: 'RandomLayer'):
     """Makes this layer equal to another one, of any size."""
@@ -88,10 +91,7 @@ class RandomLayer(Features):
     inputs = tf.clip_by_value(inputs, -_CLIP, _CLIP)  # [B, S + A]
     # In this form TensorFlow makes one operation of product, bias and ReLU.
     sums = tf.nn.bias_add(tf.matmul(inputs, self._kernel), self._bias)
-    features = self._activation(sums)  # [B, units]
-    if not self._has_constant:
-      return features
-    return tf.concat([features, tf.ones_like(features[:, :1])], axis=-1)
+    return self._activation(sums)  # [B, F]
 
 
 class OneHot(Features):

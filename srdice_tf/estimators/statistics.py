@@ -211,6 +211,12 @@ def group_of_episodes(num_episodes: int, num_groups: int) -> np.ndarray:
   return np.arange(num_episodes) % num_groups
 
 
+def _parts(size: int) -> Iterator[slice]:
+  """Yields the rows of a chunk of which features are made at a time."""
+  for low in range(0, size, _CACHED):
+    yield slice(low, min(low + _CACHED, size))
+
+
 class Accumulator:
   """Computes the statistics of a problem, for any features."""
 
@@ -254,12 +260,16 @@ class Accumulator:
 
   def gram(self, features: features_lib.Features) -> np.ndarray:
     """Returns G = E[phi phi^T], [F, F]."""
+    phi = problem_lib.by_index(
+        lambda index: features(self._problem.state_actions(index))
+    )
     total = np.zeros((features.num_features, features.num_features))
+    rows = np.empty((CHUNK, features.num_features))
     for begin in range(0, self._problem.size, CHUNK):
-      index = tf.range(begin, min(begin + CHUNK, self._problem.size))
-      chunk = features(self._problem.state_actions(index))  # [B, F]
-      chunk = chunk.numpy().astype(np.float64)
-      total += chunk.T @ chunk
+      size = min(CHUNK, self._problem.size - begin)
+      for part in _parts(size):
+        rows[part] = phi(tf.range(begin + part.start, begin + part.stop))
+      total += rows[:size].T @ rows[:size]
     return total / self._problem.size
 
   def _rows(self, features, index):
@@ -288,8 +298,7 @@ class Accumulator:
     for begin in range(0, len(order), CHUNK):
       index = order[begin : begin + CHUNK]
       size = len(index)
-      for low in range(0, size, _CACHED):
-        part = slice(low, min(low + _CACHED, size))
+      for part in _parts(size):
         now, difference = rows(tf.constant(index[part]))
         left[part] = now
         right[part, :num_features] = difference
