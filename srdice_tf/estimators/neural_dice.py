@@ -1,5 +1,6 @@
 """What DualDICE and GradientDICE share: networks f and w, steps in turn."""
 
+import numpy as np
 import tensorflow as tf
 
 from srdice_tf import losses
@@ -20,6 +21,8 @@ class NeuralDICE(base.RatioEstimator):
     self._f_optimizer = layers.adam(learning_rate, config.adam_epsilon)
     self._w_optimizer = layers.adam(learning_rate, config.adam_epsilon)
     self.phases = (base.Phase(name, config.updates, self._step),)
+    self._known_weights = np.empty(0)
+    self._known_ratios = None
 
   def _step(self) -> dict[str, tf.Tensor]:
     """Draws a minibatch, updates f and w in turn, returns metrics."""
@@ -41,3 +44,15 @@ class NeuralDICE(base.RatioEstimator):
 
   def ratio(self, inputs):
     return self._w(inputs)[:, 0]
+
+  def ratios(self):
+    """Returns the ratios [n], computed anew only if w has changed.
+
+    Over many frames that takes minutes, and a report needs them several times.
+    """
+    weights = np.concatenate(
+        [v.numpy().ravel() for v in self._w.trainable_variables]
+    )
+    if not np.array_equal(weights, self._known_weights):
+      self._known_weights, self._known_ratios = weights, super().ratios()
+    return self._known_ratios

@@ -106,6 +106,17 @@ def test_ratio_estimators_on_the_chain(chain):
     assert ratios.mean() == pytest.approx(1.0, abs=0.02), name
 
 
+def test_kept_ratios_follow_the_weights(chain):
+  dual_dice = _train(chain, ['dual_dice'], updates=2)['dual_dice']
+  inputs = chain.problem.state_actions(tf.range(chain.problem.size))
+  before = dual_dice.ratios()
+  assert dual_dice.ratios() is before
+  training.Trainer({'dual_dice': dual_dice}).run()
+  after = dual_dice.ratios()
+  assert not np.allclose(before, after, atol=1e-4)
+  np.testing.assert_allclose(after, dual_dice.ratio(inputs), atol=1e-6)
+
+
 def test_random_mdp_with_unequal_data():
   mdp = finite.random_mdp()
   estimators = _train(mdp, ['srdice', 'deep_td'])
