@@ -83,12 +83,13 @@ class ReplayClient:
       found[description['collector']] = description
     return found
 
-  def sample_all(self, table: str):
+  def sample_all(self, table: str, delete: bool = False):
     """Yields each item of a table once, as (key, array).
 
     Reverb has no way to list a table, so items are sampled until each was
     seen. For m items that takes about m (ln m + 0.6) samples: good for the
-    few items of segments and metadata, not for single transitions.
+    few items of segments and metadata, not for single transitions. If items
+    are deleted as they are seen, 1.6 m samples will do.
     """
     size = self.sizes()[table]
     seen = set()
@@ -97,12 +98,20 @@ class ReplayClient:
     while len(seen) < size and allowed > 0:
       count = min(allowed, size - len(seen) + 8)
       allowed -= count
+      new = []
       with self.guard():
         for item in self.reverb.sample(table, count, emit_timesteps=False):
           if item.info.key not in seen:
             seen.add(item.info.key)
+            new.append(item.info.key)
             yield item.info.key, item.data[0]
+      if delete:  # Not before: who samples an empty table waits for ever.
+        self.delete(table, new)
 
   def delete(self, table: str, keys):
     with self.guard():
       self.reverb.mutate_priorities(table, deletes=list(keys))
+
+  def clear(self, table: str):
+    with self.guard():
+      self.reverb.reset(table)

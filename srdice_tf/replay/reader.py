@@ -45,9 +45,9 @@ def read_streams(
   return [_join(key, pieces[key]) for key in sorted(pieces)]
 
 
-def _segments(client, codec):
+def _segments(client, codec, delete: bool = False):
   """Yields observations and steps of each segment, in any order."""
-  for _, segment in client.sample_all(tables.SEGMENTS):
+  for _, segment in client.sample_all(tables.SEGMENTS, delete):
     steps = codec.steps(segment)
     is_data = steps[:, rows.STEP_TYPE] != rows.PADDING
     if is_data.any():
@@ -79,13 +79,15 @@ def _check_calls(steps: np.ndarray):
 
 
 def read_dataset(
-    client: client_lib.ReplayClient, codec: rows.Codec
+    client: client_lib.ReplayClient, codec: rows.Codec, delete: bool = False
 ) -> dataset_lib.Dataset:
   """Reads all tables once into tensors.
 
   Args:
     client: of the replay server.
     codec: of the environment's rows.
+    delete: whether the server forgets what was read, so that it is not twice
+      in memory; for a server that nobody else reads.
 
   Raises:
     UserError: if there is nothing, or a collector has not finished.
@@ -93,7 +95,11 @@ def read_dataset(
   sizes = client.sizes()
   num_transitions = sizes[tables.TRANSITIONS]
   num_rows = num_transitions + sizes[tables.INITIAL_STATES]
-  observations, steps = _read_rows(client, codec, num_rows)
+  if delete:
+    client.clear(tables.TRANSITIONS)
+    client.clear(tables.INITIAL_STATES)
+  segments = _segments(client, codec, delete)
+  observations, steps = _read_rows(segments, num_rows)
   found = int(np.sum(steps[:, rows.STEP_TYPE] != rows.FIRST))
   if not found or found != num_transitions or len(steps) != num_rows:
     raise errors.UserError(
@@ -111,14 +117,14 @@ def read_dataset(
   )
 
 
-def _read_rows(client, codec, num_rows: int):
+def _read_rows(segments, num_rows: int):
   """Returns observations [R, ...] and steps [R, 6 + A], stream by stream.
 
   Segments come in any order. Frames are gigabytes: they are put into their one
   place at once and sorted there, so that there is never a second copy.
   """
   joined, pieces, filled = None, [], 0
-  for observations, steps in _segments(client, codec):
+  for observations, steps in segments:
     if joined is None:
       shape = num_rows, *observations.shape[1:]
       joined = dataset_lib.aligned_empty(shape, observations.dtype)

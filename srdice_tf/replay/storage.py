@@ -25,7 +25,7 @@ def load_dataset(
   check(path, directory.read(), environment)
   server = server_lib.ReplayServer(directory)
   try:
-    return reader.read_dataset(server.client, codec)
+    return reader.read_dataset(server.client, codec, delete=True)
   finally:
     server.stop()
 

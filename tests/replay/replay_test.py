@@ -261,6 +261,20 @@ def test_missing_and_doubled_rows_are_found(server):
   assert key in keys
 
 
+def test_a_server_can_forget_what_was_read(server):
+  _collect(fixtures.config(3000), server)
+  codec = collection.codec_of(environments.load(fixtures.COUNTER))
+  kept = reader.read_dataset(server.client, codec)
+  moved = reader.read_dataset(server.client, codec, delete=True)
+  for first, second in zip(
+      kept.batch(tf.range(3000)), moved.batch(tf.range(3000))
+  ):
+    np.testing.assert_array_equal(first, second)
+  sizes = server.client.sizes()
+  assert sizes[tables.SEGMENTS] == sizes[tables.TRANSITIONS] == 0
+  assert sizes[tables.METADATA] == 1
+
+
 def test_unfinished_collection_cannot_be_read(server):
   env = environments.load(fixtures.COUNTER)
   with pytest.raises(errors.UserError, match='0 transitions'):
