@@ -51,6 +51,7 @@ class DdqnConfig:
   Attributes:
     batch_size: Transitions in a minibatch.
     learning_rate: Of Adam.
+    learning_rate_decay_steps: Steps over which it falls to a tenth; 0: never.
     adam_epsilon: Of Adam.
     small_network: Whether frames go through 16 and 32 filters to 256 units.
     gamma: Discount.
@@ -71,6 +72,7 @@ class DdqnConfig:
 
   batch_size: int = 32
   learning_rate: float = 6.25e-5
+  learning_rate_decay_steps: int = 0
   adam_epsilon: float = 1.5e-4
   small_network: bool = False
   gamma: float = 0.99
@@ -94,7 +96,7 @@ class DdqnConfig:
 _SHARES = ('tau', 'initial_epsilon', 'final_epsilon')
 _MAY_BE_ZERO = (
     'target_noise', 'target_noise_clip', 'exploration_noise', 'random_steps',
-    'priority_exponent', 'importance_exponent',
+    'priority_exponent', 'importance_exponent', 'learning_rate_decay_steps',
 )
 
 

@@ -9,6 +9,8 @@ from tf_agents.utils import common
 from srdice_tf.agents import configs
 from srdice_tf.policies import base
 
+_FINAL_RATE = 0.1  # Of the first learning rate, if it falls.
+
 
 def make_agent(
     observation_spec, action_spec, config: configs.DdqnConfig, seed: int
@@ -23,7 +25,7 @@ def make_agent(
       q_network=network(),
       target_q_network=network(),
       optimizer=tf.keras.optimizers.legacy.Adam(
-          config.learning_rate, epsilon=config.adam_epsilon
+          _learning_rate(config), epsilon=config.adam_epsilon
       ),
       epsilon_greedy=config.final_epsilon,
       target_update_period=max(1, target_period),
@@ -33,3 +35,15 @@ def make_agent(
   )
   agent.initialize()
   return agent
+
+
+def _learning_rate(config):
+  """Returns a number, or a schedule of the updates."""
+  steps = config.learning_rate_decay_steps
+  if not steps:
+    return config.learning_rate
+  return tf.keras.optimizers.schedules.PolynomialDecay(
+      config.learning_rate,
+      max(1, round(steps * config.updates_per_step)),
+      end_learning_rate=_FINAL_RATE * config.learning_rate,
+  )

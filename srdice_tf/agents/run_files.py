@@ -1,14 +1,12 @@
 """The directory of a training run: checkpoints, curve, snapshots, policy."""
 
 import csv
-import json
 import os
 import shutil
 
-import numpy as np
 from tf_agents.policies import policy_saver
 
-from srdice_tf import errors
+from srdice_tf import config_file
 from srdice_tf.policies import weights
 
 # A run may go on to more steps and look at its policy more often.
@@ -26,23 +24,9 @@ class RunFiles:
   def path(self, *names: str) -> str:
     return os.path.join(self._directory, *names)
 
-  def check_config(self, config: dict):
+  def check_config(self, config):
     """Writes the settings, or refuses a directory of other ones."""
-    path = self.path('config.json')
-    if os.path.exists(path):
-      with open(path) as file:
-        found = json.load(file)
-      different = [
-          key for key in config
-          if key not in _CHANGEABLE and found.get(key) != config[key]
-      ]
-      if different:
-        key = different[0]
-        raise errors.UserError(
-            f'--output_dir={self._directory}: holds a run with {key}='
-            f'{found.get(key)}, expected {config[key]}; name another directory.'
-        )
-    write_json(path, config)
+    config_file.claim(self._directory, config, _CHANGEABLE)
 
   # Checkpoints: one directory each, made whole by its renaming.
 
@@ -102,14 +86,3 @@ class RunFiles:
 
   def save_policy(self, policy):
     policy_saver.PolicySaver(policy).save(self.path('policy'))
-
-
-def write_json(path: str, content: dict):
-  with open(f'{path}.tmp', 'w') as file:
-    json.dump(content, file, indent=2, default=_plain)
-    file.write('\n')
-  os.replace(f'{path}.tmp', path)
-
-
-def _plain(value):
-  return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 
+from srdice_tf import config_file
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.agents import evaluation
@@ -121,7 +122,7 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
       'note': _note(env_id, checkpoints['best'], int(curve[-1]['step'])),
       'versions': {name: metadata.version(name) for name in _PACKAGES},
   }
-  run_files.write_json(card_path, card)
+  config_file.write_json(card_path, card)
   return card
 
 

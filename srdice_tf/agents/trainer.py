@@ -57,7 +57,7 @@ class Trainer:
     self._parameters = parameters = config.hyperparameters
     self.agent = factory.make_agent(config, *specs)
     self.files = run_files.RunFiles(output_dir)
-    self.files.check_config(dataclasses.asdict(config))
+    self.files.check_config(config)
     self._learner = factory.make_learner(config, self.agent)
     self._collector = collector.Collector(
         config.env_id, parameters.num_envs, config.seed

@@ -9,10 +9,10 @@ import os
 import numpy as np
 import tensorflow as tf
 
+from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import training
 from srdice_tf.experiments import chain_methods
-from srdice_tf.experiments import ope
 from srdice_tf.logging import progress as progress_lib
 from srdice_tf.logging import tensorboard
 from srdice_tf.reports import curves as curves_lib
@@ -103,7 +103,7 @@ def run(config: ChainConfig, run_dir: str) -> list[Curve]:
   Raises:
     UserError: if the directory holds another configuration.
   """
-  ope.claim_directory(config, run_dir)
+  config_file.claim(run_dir, config)
   path = os.path.join(run_dir, CSV)
   found = read_csv(path) if os.path.exists(path) else []
   curves = {(curve.features, curve.method): curve for curve in found}

@@ -7,12 +7,12 @@ import os
 
 import numpy as np
 
+from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import training
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import registry
 from srdice_tf.evaluation import truth as truth_lib
-from srdice_tf.experiments import ope
 from srdice_tf.experiments import scoring
 from srdice_tf.experiments import setup
 from srdice_tf.logging import progress as progress_lib
@@ -74,7 +74,7 @@ def run(config: CoverageConfig, directory: str) -> Coverage:
   Episodes are independent, so one long collection is cut into data sets, each
   of whole episodes of its own.
   """
-  ope.claim_directory(config, directory)
+  config_file.claim(directory, config)
   task = setup.Task(config.task)
   size = config.task.num_transitions * config.num_datasets
   collected = setup.Task(dataclasses.replace(config.task, num_transitions=size))
@@ -139,7 +139,7 @@ def _truth(task: setup.Task, directory: str) -> truth_lib.PolicyValue:
     value = truth_lib.policy_value(
         config.env_id, task.target, config.gamma, config.truth_episodes
     )
-    setup.write_json(path, dataclasses.asdict(value))
+    config_file.write_json(path, dataclasses.asdict(value))
   with open(path) as file:
     return truth_lib.PolicyValue(**json.load(file))
 

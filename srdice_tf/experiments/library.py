@@ -7,6 +7,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
+from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import finite
 from srdice_tf import training
@@ -69,7 +70,7 @@ def save(estimator: base.Estimator, directory: str):
   os.makedirs(directory, exist_ok=True)
   checkpoint = tf.train.Checkpoint(estimator=estimator)
   checkpoint.write(os.path.join(directory, _WEIGHTS))
-  setup.write_json(
+  config_file.write_json(
       os.path.join(directory, _CONFIG),
       {
           'algo': estimator.name,

@@ -1,12 +1,11 @@
 """One off-policy evaluation, from a config to a run directory."""
 
 import dataclasses
-import json
 import os
 
 import numpy as np
 
-from srdice_tf import errors
+from srdice_tf import config_file
 from srdice_tf import training
 from srdice_tf.estimators import base
 from srdice_tf.estimators import config as config_lib
@@ -99,7 +98,7 @@ def run(config: RunConfig, run_dir: str) -> list[Result]:
     UserError: if the directory holds another configuration.
   """
   registry.check_names(config.algos)
-  claim_directory(config, run_dir)
+  config_file.claim(run_dir, config)
   task = setup.Task(config.task)
   if config.reverb_address:
     dataset = task.served_dataset(config.reverb_address)
@@ -121,7 +120,7 @@ def run(config: RunConfig, run_dir: str) -> list[Result]:
     results = _results(trainer, estimators, truth, run_dir, scorer)
     whole = task.problem(dataset) if config.holdout_fraction else None
     _save_ratios(estimators, trainer, run_dir, writer, whole)
-  setup.write_json(
+  config_file.write_json(
       os.path.join(run_dir, 'estimate.json'),
       {
           'truth': {k: dataclasses.asdict(v) for k, v in truth.items()},
@@ -142,34 +141,6 @@ def _problems(task: setup.Task, dataset, config: RunConfig):
       dataset.num_initial_states, config.holdout_fraction, config.seed
   )
   return tuple(task.problem(dataset.of_episodes(part)) for part in parts)
-
-
-def claim_directory(config: RunConfig, run_dir: str):
-  """Writes config.json; an error names a field in which an older differs."""
-  os.makedirs(run_dir, exist_ok=True)
-  path = os.path.join(run_dir, 'config.json')
-  wanted = json.loads(json.dumps(dataclasses.asdict(config)))
-  if not os.path.exists(path):
-    setup.write_json(path, wanted)
-    return
-  with open(path) as file:
-    found = json.load(file)
-  for name, (old, new) in _differences(found, wanted).items():
-    raise errors.UserError(
-        f'--output_dir: {run_dir} holds a run with {name}={old}, asked for is'
-        f' {new}; choose another directory.'
-    )
-
-
-def _differences(found: dict, wanted: dict, prefix: str = '') -> dict:
-  different = {}
-  for key in {**found, **wanted}:
-    old, new = found.get(key), wanted.get(key)
-    if isinstance(old, dict) and isinstance(new, dict):
-      different |= _differences(old, new, f'{prefix}{key}.')
-    elif old != new:
-      different[prefix + key] = old, new
-  return different
 
 
 def _train(trainer, estimators, truth: float, writer, scorer):

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from srdice_tf import collection
+from srdice_tf import config_file
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.estimators import config as config_lib
@@ -128,7 +129,7 @@ class Task:
               ('behaviour', self.behaviour),
           )
       }
-      write_json(file_path, cache)
+      config_file.write_json(file_path, cache)
     return {
         name: truth_lib.PolicyValue(**fields)
         for name, fields in cache[key].items()
@@ -222,12 +223,3 @@ def _check_finite(values, name: str, path: str):
     raise errors.UserError(
         f'--dataset_dir={path}: {count} values of {name} are NaN or infinite.'
     )
-
-
-def write_json(path: str, content):
-  """Writes a file that is there whole or not at all."""
-  temporary = path + '.tmp'
-  with open(temporary, 'w') as file:
-    json.dump(content, file, indent=2)
-    file.write('\n')
-  os.replace(temporary, path)

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 
+from srdice_tf import config_file
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
@@ -87,7 +88,7 @@ def _run(config: StudyConfig, env_id: str, seed: int, root: str) -> Run:
   run_dir = os.path.join(
       root, 'runs', f'{name}_{"_".join(config.algos)}', f'seed{seed}'
   )
-  ope.claim_directory(run_config, run_dir)
+  config_file.claim(run_dir, run_config)
   path = os.path.join(run_dir, 'estimate.json')
   if os.path.exists(path):
     with open(path) as file:

@@ -85,3 +85,12 @@ def test_the_target_is_copied_each_period_of_environment_steps():
   np.testing.assert_array_equal(
       kernel(agent._target_q_network), kernel(agent._q_network)
   )
+
+
+def test_learning_rate_falls_to_a_tenth():
+  agent = _agent(
+      learning_rate=1e-3, learning_rate_decay_steps=200, updates_per_step=0.5
+  )
+  rate = agent._optimizer.learning_rate
+  rates = [float(rate(updates)) for updates in (0, 50, 500)]
+  np.testing.assert_allclose(rates, [1e-3, 5.5e-4, 1e-4], rtol=1e-5)

@@ -1,0 +1,80 @@
+"""The settings of a run, in its directory: the same command resumes it."""
+
+from collections.abc import Collection
+import dataclasses
+import json
+import os
+
+import numpy as np
+
+from srdice_tf import errors
+
+FILE_NAME = 'config.json'
+
+
+def claim(directory: str, config, changeable: Collection[str] = ()):
+  """Writes the settings, or refuses a directory that holds a run of others.
+
+  A field that the file lacks is younger than the run, which then was as its
+  default is.
+
+  Args:
+    directory: of the run; is made if it is not there.
+    config: a dataclass.
+    changeable: fields in which a run that goes on may differ.
+
+  Raises:
+    UserError: if a field differs; it is named.
+  """
+  os.makedirs(directory, exist_ok=True)
+  path = os.path.join(directory, FILE_NAME)
+  wanted = json.loads(json.dumps(dataclasses.asdict(config)))
+  if os.path.exists(path):
+    with open(path) as file:
+      found = json.load(file)
+    for name, old, new in _differences(found, wanted, _defaults(config)):
+      if name not in changeable:
+        raise errors.UserError(
+            f'--output_dir: {directory} holds a run with {name}={old}, asked'
+            f' for is {new}; choose another directory.'
+        )
+    if found == wanted:
+      return
+  write_json(path, wanted)
+
+
+def _differences(found, wanted, defaults, prefix: str = ''):
+  """Yields name, old and new value of each field that differs."""
+  for key in {**found, **wanted}:
+    old, new = found.get(key, defaults.get(key)), wanted.get(key)
+    if isinstance(old, dict) and isinstance(new, dict):
+      yield from _differences(
+          old, new, defaults.get(key) or {}, f'{prefix}{key}.'
+      )
+    elif old != new:
+      yield prefix + key, old, new
+
+
+def _defaults(config) -> dict:
+  """Returns the default of each field that has one."""
+  found = {}
+  for field in dataclasses.fields(config):
+    value = getattr(config, field.name)
+    if dataclasses.is_dataclass(value):
+      found[field.name] = _defaults(value)
+    elif field.default is not dataclasses.MISSING:
+      found[field.name] = field.default
+  return json.loads(json.dumps(found))
+
+
+def write_json(path: str, content):
+  """Writes a file that is there whole or not at all."""
+  temporary = path + '.tmp'
+  with open(temporary, 'w') as file:
+    json.dump(content, file, indent=2, default=_plain)
+    file.write('\n')
+  os.replace(temporary, path)
+
+
+def _plain(value):
+  return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

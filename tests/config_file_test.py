@@ -1,0 +1,69 @@
+"""Tests of the settings in a run's directory."""
+
+import dataclasses
+import json
+
+import pytest
+
+from srdice_tf import config_file
+from srdice_tf import errors
+
+
+@dataclasses.dataclass(frozen=True)
+class _Inner:
+  rate: float = 0.5
+  kinds: tuple[str, ...] = ('a',)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Config:
+  name: str
+  steps: int = 10
+  inner: _Inner = _Inner()
+
+
+def _read(directory):
+  return json.loads((directory / 'config.json').read_text())
+
+
+def test_same_settings_are_welcome(tmp_path):
+  config_file.claim(tmp_path / 'run', _Config('x'))
+  before = (tmp_path / 'run' / 'config.json').stat().st_mtime_ns
+  config_file.claim(tmp_path / 'run', _Config('x'))
+  assert (tmp_path / 'run' / 'config.json').stat().st_mtime_ns == before
+  assert _read(tmp_path / 'run')['inner'] == {'rate': 0.5, 'kinds': ['a']}
+
+
+def test_other_settings_are_refused_by_name(tmp_path):
+  config_file.claim(tmp_path, _Config('x'))
+  before = _read(tmp_path)
+  other = _Config('x', inner=_Inner(kinds=('b',)))
+  with pytest.raises(errors.UserError, match=r"inner.kinds=\['a'\], asked.*b"):
+    config_file.claim(tmp_path, other)
+  with pytest.raises(errors.UserError, match='name=x, asked for is y'):
+    config_file.claim(tmp_path, _Config('y'))
+  assert _read(tmp_path) == before
+
+
+def test_some_fields_may_change(tmp_path):
+  config_file.claim(tmp_path, _Config('x'), ('steps',))
+  config_file.claim(tmp_path, _Config('x', steps=20), ('steps',))
+  assert _read(tmp_path)['steps'] == 20
+
+
+def test_a_field_younger_than_the_run_had_its_default(tmp_path):
+  config_file.write_json(
+      tmp_path.joinpath('config.json').as_posix(),
+      {'name': 'x', 'inner': {'kinds': ['a']}},
+  )
+  with pytest.raises(errors.UserError, match='inner.rate=0.5, asked for is 2'):
+    config_file.claim(tmp_path, _Config('x', inner=_Inner(rate=2.0)))
+  config_file.claim(tmp_path, _Config('x'))
+  assert _read(tmp_path)['inner']['rate'] == 0.5
+
+
+def test_a_field_that_is_no_more_is_refused(tmp_path):
+  path = tmp_path.joinpath('config.json').as_posix()
+  config_file.write_json(path, {'name': 'x', 'old': 1})
+  with pytest.raises(errors.UserError, match='old=1, asked for is None'):
+    config_file.claim(tmp_path, _Config('x'))
