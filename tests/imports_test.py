@@ -10,7 +10,7 @@ from tests import source_tree
 # What each part of srdice_tf may import. A new part needs a line here.
 _BASE = {'errors', 'types', 'finite'}
 _DATA = _BASE | {'environments', 'policies', 'replay'}
-_SERVICES = {'logging', 'interrupts'}
+_SERVICES = {'logging', 'interrupts', 'config_file'}
 _ALLOWED = {
     'srdice_tf': set(),
     'errors': set(),
@@ -18,6 +18,7 @@ _ALLOWED = {
     'finite': set(),
     'interrupts': set(),
     'logging': _BASE,
+    'config_file': _BASE,
     # Estimation.
     'losses': _BASE,
     'networks': _BASE | {'losses'},

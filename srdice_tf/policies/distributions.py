@@ -71,7 +71,17 @@ class OpenUniform(tfd.Uniform):
 
 def mixture(probabilities, components):
   """Returns the mixture of components of equal shape; weights [B, K]."""
+  components = list(components)
+  # Tables of probabilities are in float64, networks in float32.
+  dtype = _float_type(components[0])
   return tfd.Mixture(
-      cat=tfd.Categorical(probs=probabilities),
-      components=list(components),
+      cat=tfd.Categorical(probs=tf.cast(probabilities, dtype)),
+      components=components,
   )
+
+
+def _float_type(distribution) -> tf.DType:
+  """Returns the type of the log-probabilities."""
+  if isinstance(distribution, tfd.Categorical):
+    return distribution.probs_parameter().dtype
+  return distribution.dtype

@@ -11,6 +11,7 @@ from srdice_tf.policies import base
 from srdice_tf.policies import composed
 from srdice_tf.policies import seeded
 from srdice_tf.policies import settings
+from srdice_tf.policies import tabular
 
 _OBSERVATION = array_spec.ArraySpec((3,), np.float32, 'observation')
 _CONTINUOUS = array_spec.BoundedArraySpec((2,), np.float32, -2.0, 2.0, 'action')
@@ -104,6 +105,23 @@ def test_episode_mixture_log_prob_is_that_of_its_policy():
   first = mixed.distribution(_time_step(2), state).action
   np.testing.assert_allclose(
       np.exp(first.log_prob(best)), [0.8 * 0.2 + 0.2] * 2, rtol=1e-5
+  )
+
+
+def test_log_prob_of_a_mixture_of_tables():
+  specs = (
+      array_spec.BoundedArraySpec((), np.int64, 0, 1),
+      array_spec.BoundedArraySpec((), np.int64, 0, 2),
+  )
+  one = tabular.TabularPolicy(*specs, [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+  other = one.mixed(1.0)
+  mixed = composed.EpisodeMixture([one, other], [0.75, 0.25])
+  time_step = ts.restart(tf.constant([0, 1], tf.int64), 2)
+  found = mixed.distribution(time_step, tf.constant([0, 0])).action
+  np.testing.assert_allclose(
+      np.exp(found.log_prob([2, 0])),
+      [0.75 * 0.5 + 0.25 / 3, 0.75 + 0.25 / 3],
+      rtol=1e-6,
   )
 
 
