@@ -121,7 +121,7 @@ class Trainer(tf.Module):
       now = time.monotonic()
       self._seconds[phase.name].assign_add(now - start)
       start = now
-      estimate = float(estimator.estimate()) if is_last else None
+      estimate = _estimate(estimator, done, phase) if is_last else None
       numbers = [*metrics.values(), 0.0 if estimate is None else estimate]
       diverged = not np.isfinite(numbers).all()
       self._diverged[phase.name].assign(diverged)
@@ -132,6 +132,13 @@ class Trainer(tf.Module):
         self._manager.save()
       if diverged:
         return
+
+
+def _estimate(estimator: base.Estimator, done: int, phase: base.Phase) -> float:
+  is_whole = done == phase.num_steps
+  return float(
+      estimator.estimate() if is_whole else estimator.interim_estimate()
+  )
 
 
 def take_steps(phase: base.Phase) -> Callable:

@@ -58,6 +58,10 @@ class Estimator(tf.Module):
     """Returns the (1-gamma)-normalised value as it is now learned."""
     raise NotImplementedError
 
+  def interim_estimate(self) -> tf.Tensor:
+    """Returns an estimate on the way, of part of the data if all take long."""
+    return self.estimate()
+
   def details(self) -> dict[str, float]:
     """Returns further results of the finished estimator, by name."""
     return {}

@@ -23,6 +23,8 @@ class NeuralDICE(base.RatioEstimator):
     self.phases = (base.Phase(name, config.updates, self._step),)
     self._known_weights = np.empty(0)
     self._known_ratios = None
+    self._every = -(-problem.size // problem.inputs.interim_size)
+    self._some_ratios = None
 
   def _step(self) -> dict[str, tf.Tensor]:
     """Draws a minibatch, updates f and w in turn, returns metrics."""
@@ -44,6 +46,14 @@ class NeuralDICE(base.RatioEstimator):
 
   def ratio(self, inputs):
     return self._w(inputs)[:, 0]
+
+  def interim_estimate(self):
+    if self._every == 1:
+      return self.estimate()
+    if self._some_ratios is None:
+      self._some_ratios = self.problem.over_data(self.ratio, self._every)
+    rewards = self.problem.dataset.rewards[:: self._every]
+    return tf.reduce_mean(self._some_ratios() * rewards)
 
   def ratios(self):
     """Returns the ratios [n], computed anew only if w has changed.

@@ -135,11 +135,19 @@ class Problem:
     return self.inputs(self.dataset.initial_states(index), actions)
 
   def over_data(
-      self, function: Callable[[inputs_lib.Inputs], tf.Tensor]
+      self,
+      function: Callable[[inputs_lib.Inputs], tf.Tensor],
+      every: int = 1,
   ) -> Callable[[], tf.Tensor]:
-    """Returns what computes function((s, a)) for all transitions, [n, ...]."""
-    compiled = by_index(lambda index: function(self.state_actions(index)))
-    return lambda: map_chunks(compiled, self.size, self.inputs.chunk_size)
+    """Returns what computes function((s, a)) for all transitions, [n, ...].
+
+    With `every` it is each so-manyth transition only, from the first on.
+    """
+    compiled = by_index(
+        lambda index: function(self.state_actions(every * index))
+    )
+    size = -(-self.size // every)
+    return lambda: map_chunks(compiled, size, self.inputs.chunk_size)
 
   def map_inputs(self, function, inputs: inputs_lib.Inputs) -> tf.Tensor:
     """Returns function(inputs), computed in chunks."""

@@ -30,6 +30,7 @@ class FrameInputs:
 
   # Transitions whose networks are computed together, over the data set.
   chunk_size = 256
+  interim_size = 10_000  # Convolutions over all data would take minutes.
   linear_in_actions = True
 
   def __init__(self, observation_spec, action_spec):

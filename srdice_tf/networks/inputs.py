@@ -20,6 +20,9 @@ class VectorInputs:
 
   # Transitions whose networks are computed together, over the data set.
   chunk_size = 8192
+  # Transitions of which an estimate on the way is made, if their ratios are
+  # networks of their own.
+  interim_size = 1_000_000
   linear_in_actions = False
 
   def __init__(self, observation_spec, action_spec):
@@ -43,7 +46,6 @@ class VectorInputs:
   def __call__(self, states: tf.Tensor, actions: tf.Tensor) -> tf.Tensor:
     """Returns (s, a) [B, S + A]."""
     return tf.concat([self.states(states), self.actions(actions)], axis=-1)
-
 
   def network(
       self, num_outputs: int, config, rng, activation: str = 'relu'

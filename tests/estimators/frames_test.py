@@ -126,6 +126,20 @@ def test_minimax_methods_step():
     )
 
 
+def test_estimates_on_the_way_are_of_a_part(monkeypatch):
+  problem = setup.make_problem(_target(), _dataset(10), _specs(), _GAMMA)
+  monkeypatch.setattr(problem.inputs, 'interim_size', problem.size // 2)
+  estimators = _train(problem, 'dual_dice', updates=1, ratio_batch_size=8)
+  ratios = estimators['dual_dice'].ratios().numpy()
+  every = -(-problem.size // (problem.size // 2))
+  assert every > 1
+  np.testing.assert_allclose(
+      estimators['dual_dice'].interim_estimate(),
+      np.mean((ratios * problem.dataset.rewards.numpy())[::every]),
+      rtol=1e-4,
+  )
+
+
 def _dense(value):
   model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
   model.build([None, 1])
