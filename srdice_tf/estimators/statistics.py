@@ -115,18 +115,27 @@ class Moments:
   def solve(self, ridge: float) -> np.ndarray:
     """Returns w = (1-gamma) C^-T phi0, [F].
 
+    A feature that is 0 in all of the data, of a pair (s, a) that is not there
+    or of a dead unit, gets weight 0. The other weights do not depend on it; its
+    own would be what flows there, divided by the ridge.
+
     Raises:
       SingularError: if C is singular in float64.
     """
-    matrix = self.matrix(ridge)
+    seen = self.products.any(axis=1)  # [F]
+    matrix, starts = self.matrix(ridge), self.starts
+    if not seen.all():
+      matrix, starts = matrix[np.ix_(seen, seen)], starts[seen]
     try:
-      w = np.linalg.solve(matrix.T, self.starts)
+      solution = np.linalg.solve(matrix.T, starts)
     except np.linalg.LinAlgError as error:
       raise SingularError from error
-    residual = np.linalg.norm(w @ matrix - self.starts)
-    if not residual <= _MAX_RESIDUAL * np.linalg.norm(self.starts):
+    residual = np.linalg.norm(solution @ matrix - starts)
+    if not residual <= _MAX_RESIDUAL * np.linalg.norm(starts):
       raise SingularError
-    return (1.0 - self.gamma) * w
+    w = np.zeros(self.num_features)
+    w[seen] = (1.0 - self.gamma) * solution
+    return w
 
   def value(self, w: np.ndarray) -> float:
     """Returns E[w.phi r]."""

@@ -108,3 +108,20 @@ def test_a_draw_is_a_solution_of_the_drawn_groups():
   theta = np.linalg.solve(matrix[:, :size], matrix[:, -1])
   value = 0.1 * np.array([1.0 - _TARGET, _TARGET]) @ theta[:2]
   assert draw == pytest.approx(value, rel=1e-6)
+
+
+def test_a_feature_that_no_transition_has_weighs_nothing():
+  """Pair 2 is entered from pair 0, but there is no transition out of it."""
+  products = np.array([
+      [0.5, -0.2, -0.2, 1.0],
+      [0.0, 0.3, 0.0, 2.0],
+      [0.0, 0.0, 0.0, 0.0],
+  ])  # [F, F + 1], no test functions.
+  moments = statistics_lib.Moments(
+      products, trace=1.0, starts=np.array([0.6, 0.3, 0.1]),
+      test_starts=np.zeros(0), gamma=0.9,
+  )
+  w = moments.solve(ridge=0.0)
+  # By hand: 0.5 w0 = 0.1 * 0.6 and -0.2 w0 + 0.3 w1 = 0.1 * 0.3.
+  np.testing.assert_allclose(w, [0.12, 0.18, 0.0], rtol=1e-12)
+  assert moments.value(w) == pytest.approx(0.12 + 2 * 0.18)
