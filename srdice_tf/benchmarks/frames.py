@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from srdice_tf import environments
+from srdice_tf import memory
 from srdice_tf import training
 from srdice_tf.benchmarks import estimators as estimators_lib
 from srdice_tf.benchmarks import measure
@@ -74,7 +75,7 @@ def _problem(size: int):
   policy = settings.target_policy(loading.load('untrained', _ENV_ID, *specs))
   rng = np.random.default_rng(0)
   num_rows = size + size // _EPISODE + 1
-  rows = dataset_lib.aligned_empty((num_rows, 84, 84), np.uint8)
+  rows = memory.aligned_empty((num_rows, 84, 84), np.uint8)
   rows[:] = rng.integers(256, size=rows.shape)
   dataset = dataset_lib.Dataset(
       rows=rows,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from srdice_tf import finite
+from srdice_tf import memory
 from srdice_tf.networks import frames
 from srdice_tf.networks import inputs as inputs_lib
 
@@ -174,7 +175,7 @@ def map_chunks(
     chunk_size: int = _CHUNK,
 ) -> tf.Tensor:
   """Returns function(index) for index 0..size-1, computed in chunks."""
-  return tf.concat([function(i) for i in chunks(size, chunk_size)], axis=0)
+  return memory.concat((function(i) for i in chunks(size, chunk_size)), size)
 
 
 def chunks(size: int, chunk_size: int = _CHUNK) -> Iterator[tf.Tensor]:

@@ -6,25 +6,8 @@ import copy
 import numpy as np
 import tensorflow as tf
 
+from srdice_tf import memory
 from srdice_tf import types
-
-_ALIGNMENT = 64  # Bytes; TensorFlow aborts at what is aligned to less.
-
-
-def aligned_empty(shape, dtype) -> np.ndarray:
-  """Returns an array that TensorFlow takes as it is, without a copy."""
-  size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-  memory = np.empty(size + _ALIGNMENT, np.uint8)
-  begin = -memory.ctypes.data % _ALIGNMENT
-  return memory[begin : begin + size].view(dtype).reshape(shape)
-
-
-def _as_tensor(array: np.ndarray) -> tf.Tensor:
-  """Returns the array itself as a tensor, if it is aligned; else a copy."""
-  if array.ctypes.data % _ALIGNMENT or not array.flags.c_contiguous:
-    given, array = array, aligned_empty(array.shape, array.dtype)
-    array[:] = given
-  return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
 
 class Dataset(tf.Module):
@@ -57,8 +40,8 @@ class Dataset(tf.Module):
 
     Args:
       rows: [R, ...] observations, or frames [R, H, W], each environment's in
-        the order of time, one environment behind the other. Frames, gigabytes
-        of them, are not copied: they must not be changed afterwards.
+        the order of time, one environment behind the other. Gigabytes are
+        not copied: they must not be changed afterwards.
       step_types: [R] FIRST (0), MID or LAST of each row.
       actions: [R, A] or [R], the action that led to each row.
       rewards: [R] the reward that came with it.
@@ -71,7 +54,7 @@ class Dataset(tf.Module):
     starts = np.flatnonzero(is_first)  # [m]
     episodes = np.cumsum(is_first) - 1  # [R]
     ages = np.arange(len(rows)) - starts[episodes]  # [R]
-    self._rows = _as_tensor(rows) if frame_stack else tf.constant(rows)
+    self._rows = memory.as_tensor(rows)
     self._ages = tf.constant(ages, tf.int32)  # [R]
     self._positions = tf.constant(arrivals - 1, tf.int32)  # [n]
     self._starts = tf.constant(starts, tf.int32)  # [m]

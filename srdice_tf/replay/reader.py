@@ -7,6 +7,7 @@ import reverb
 import tensorflow as tf
 
 from srdice_tf import errors
+from srdice_tf import memory
 from srdice_tf import types
 from srdice_tf.replay import client as client_lib
 from srdice_tf.replay import dataset as dataset_lib
@@ -127,7 +128,7 @@ def _read_rows(segments, num_rows: int):
   for observations, steps in segments:
     if joined is None:
       shape = num_rows, *observations.shape[1:]
-      joined = dataset_lib.aligned_empty(shape, observations.dtype)
+      joined = memory.aligned_empty(shape, observations.dtype)
     part = joined[filled : filled + len(steps)]
     # What there is no room for is not kept: the caller refuses such data.
     part[:] = observations[: len(part)]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from srdice_tf import memory
 from srdice_tf.replay import dataset as dataset_lib
 
 
@@ -22,7 +23,7 @@ def _stacks(data):
 
 
 def test_frames_are_not_copied():
-  rows = dataset_lib.aligned_empty((6, 4, 4), np.uint8)
+  rows = memory.aligned_empty((6, 4, 4), np.uint8)
   data = _dataset(rows)
   tensor = data._rows
   # Not for use: only a shared memory shows the change.
@@ -32,6 +33,6 @@ def test_frames_are_not_copied():
 
 
 def test_frames_at_any_address_can_be_used():
-  memory = dataset_lib.aligned_empty((6 * 16 + 1,), np.uint8)
-  data = _dataset(memory[1:].reshape(6, 4, 4))
+  flat = memory.aligned_empty((6 * 16 + 1,), np.uint8)
+  data = _dataset(flat[1:].reshape(6, 4, 4))
   np.testing.assert_array_equal(_stacks(data), [[0, 0], [1, 2]])
