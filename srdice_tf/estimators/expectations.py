@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from srdice_tf import memory
 from srdice_tf.estimators import problem as problem_lib
 
 # Start states are few: their actions are averaged over at least that many.
@@ -82,12 +83,18 @@ def _draw(
     problem, parameters_of: Callable, size: int, num_samples: int, rng
 ) -> tuple[tf.Tensor, tf.Tensor | None]:
   """Returns actions [size, M, ...] and weights [size, M] or None."""
-  parts = [
-      problem.actions.support(parameters_of(index), num_samples, rng)
-      for index in problem_lib.chunks(size)
-  ]
-  actions, weights = zip(*parts)
+  weights = []
+
+  def parts():
+    for index in problem_lib.chunks(size):
+      part, weight = problem.actions.support(
+          parameters_of(index), num_samples, rng
+      )
+      weights.append(weight)
+      yield part
+
+  actions = memory.concat(parts(), size)
   if weights[0] is None:
-    return tf.concat(actions, 0), None
+    return actions, None
   # Tables of probabilities are in float64, features in float32.
-  return tf.concat(actions, 0), tf.cast(tf.concat(weights, 0), tf.float32)
+  return actions, tf.cast(tf.concat(weights, 0), tf.float32)

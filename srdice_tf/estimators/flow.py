@@ -19,7 +19,8 @@ NUM_FUNCTIONS = 200
 # See features.RandomLayer. Functions that vary more quickly differ at s and s'
 # like noise, and its sampling error hides what the ratios miss.
 _SCALES = (0.125, 0.25, 0.5)
-_MOST_TRANSITIONS = 100_000  # That trained ratios are scored on.
+_MOST_TRANSITIONS = 50_000  # That trained ratios are scored on.
+_CHUNK = 2048  # Of these, the functions are computed together.
 _SEED = 20_210_718  # Not a run's: all runs are measured by the same functions.
 
 
@@ -86,17 +87,15 @@ class FlowTest:
       problem: whose transitions the ratios weight.
       num_samples: actions at each s'; see Expectations.
     """
+    problem, self._every = problem.thinned(_MOST_TRANSITIONS)
     rng = tf.random.Generator.from_seed(_SEED)
     expectations = expectations_lib.Expectations(problem, num_samples, rng)
     functions = TestFunctions(
         expectations, features_lib.standardisation(problem)
     )
     self._gamma = problem.gamma
-    # Of many transitions each so-manyth will do.
-    self._every = -(-problem.size // _MOST_TRANSITIONS)
-    differences = lambda index: functions.differences(self._every * index)
     self._differences = problem_lib.map_chunks(
-        differences, -(-problem.size // self._every)
+        functions.differences, problem.size, _CHUNK
     )  # [n / every, J]
     starts = problem_lib.map_chunks(functions.starts, problem.num_starts)
     self._starts = tf.reduce_mean(starts, 0)  # [J]

@@ -23,8 +23,7 @@ class NeuralDICE(base.RatioEstimator):
     self.phases = (base.Phase(name, config.updates, self._step),)
     self._known_weights = np.empty(0)
     self._known_ratios = None
-    self._every = -(-problem.size // problem.inputs.interim_size)
-    self._some_ratios = None
+    self._interim_ratios = None
 
   def _step(self) -> dict[str, tf.Tensor]:
     """Draws a minibatch, updates f and w in turn, returns metrics."""
@@ -48,12 +47,13 @@ class NeuralDICE(base.RatioEstimator):
     return self._w(inputs)[:, 0]
 
   def interim_estimate(self):
-    if self._every == 1:
+    if self.problem.size <= self.problem.inputs.interim_size:
       return self.estimate()
-    if self._some_ratios is None:
-      self._some_ratios = self.problem.over_data(self.ratio, self._every)
-    rewards = self.problem.dataset.rewards[:: self._every]
-    return tf.reduce_mean(self._some_ratios() * rewards)
+    if self._interim_ratios is None:
+      thin, _ = self.problem.thinned(self.problem.inputs.interim_size)
+      self._interim_rewards = thin.dataset.rewards
+      self._interim_ratios = thin.over_data(self.ratio)
+    return tf.reduce_mean(self._interim_ratios() * self._interim_rewards)
 
   def ratios(self):
     """Returns the ratios [n], computed anew only if w has changed.

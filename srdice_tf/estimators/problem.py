@@ -80,6 +80,19 @@ class Problem:
       self._next = self._map_chunks(self.next_parameters, self.size)
       self._start = self._map_chunks(self.start_parameters, self.num_starts)
 
+  def thinned(self, size: int) -> tuple['Problem', int]:
+    """Returns the problem with about `size` transitions, or its own if fewer.
+
+    Returns:
+      The problem, and of how many transitions it has one: [::every].
+    """
+    every = -(-self.size // size)
+    if every == 1:
+      return self, 1
+    dataset = self.dataset.thinned(every)
+    thin = Problem(dataset, self.actions, self.inputs, self.gamma, mdp=self.mdp)
+    return thin, every
+
   def next_parameters(self, index: tf.Tensor) -> tf.Tensor:
     """Returns the target policy's parameters at s' of `index`."""
     if self._next is not None:
@@ -136,19 +149,11 @@ class Problem:
     return self.inputs(self.dataset.initial_states(index), actions)
 
   def over_data(
-      self,
-      function: Callable[[inputs_lib.Inputs], tf.Tensor],
-      every: int = 1,
+      self, function: Callable[[inputs_lib.Inputs], tf.Tensor]
   ) -> Callable[[], tf.Tensor]:
-    """Returns what computes function((s, a)) for all transitions, [n, ...].
-
-    With `every` it is each so-manyth transition only, from the first on.
-    """
-    compiled = by_index(
-        lambda index: function(self.state_actions(every * index))
-    )
-    size = -(-self.size // every)
-    return lambda: map_chunks(compiled, size, self.inputs.chunk_size)
+    """Returns what computes function((s, a)) for all transitions, [n, ...]."""
+    compiled = by_index(lambda index: function(self.state_actions(index)))
+    return lambda: map_chunks(compiled, self.size, self.inputs.chunk_size)
 
   def map_inputs(self, function, inputs: inputs_lib.Inputs) -> tf.Tensor:
     """Returns function(inputs), computed in chunks."""

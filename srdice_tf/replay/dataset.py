@@ -87,6 +87,18 @@ class Dataset(tf.Module):
     part.num_initial_states = len(episodes)
     return part
 
+  def thinned(self, every: int) -> 'Dataset':
+    """Returns each so-manyth transition, from the first on; all episodes.
+
+    Observations are shared, not copied.
+    """
+    part = copy.copy(self)
+    names = '_positions', 'actions', 'rewards', 'not_done', 'episodes', 'steps'
+    for name in names:
+      setattr(part, name, getattr(self, name)[::every])
+    part.num_transitions = -(-self.num_transitions // every)
+    return part
+
   def states(self, index: tf.Tensor) -> tf.Tensor:
     """Returns the states [B, ...] of the transitions `index` [B]."""
     return self._observations(tf.gather(self._positions, index))
