@@ -11,6 +11,7 @@ from srdice_tf.estimators import problem as problem_lib
 # Standardised numbers beyond it are cut: a sensor that is nearly always silent
 # would otherwise shout over all others the moment it speaks.
 _CLIP = 5.0
+_CHUNK = 1024  # Transitions that are in memory in float64 at a time.
 # Below it, relative to its size, a dimension counts as constant.
 _CONSTANT = 1e-6
 
@@ -135,7 +136,7 @@ def standardisation(
   low, high = sums + np.inf, sums - np.inf
   # Squares are taken around a state: large means cancel in float64 only so far.
   origin = problem.state_actions(tf.constant([0])).numpy()[0].astype(np.float64)
-  for index in problem_lib.chunks(problem.size):
+  for index in problem_lib.chunks(problem.size, _CHUNK):
     values = problem.state_actions(index).numpy() - origin  # [B, S + A]
     sums += values.sum(0)
     squares += np.square(values).sum(0)

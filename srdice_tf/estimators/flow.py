@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from srdice_tf import losses
+from srdice_tf import memory
 from srdice_tf.estimators import expectations as expectations_lib
 from srdice_tf.estimators import features as features_lib
 from srdice_tf.estimators import problem as problem_lib
@@ -20,7 +21,7 @@ NUM_FUNCTIONS = 200
 # like noise, and its sampling error hides what the ratios miss.
 _SCALES = (0.125, 0.25, 0.5)
 _MOST_TRANSITIONS = 50_000  # That trained ratios are scored on.
-_CHUNK = 2048  # Of these, the functions are computed together.
+_CHUNK = 1024  # Of these, the functions are computed together.
 _SEED = 20_210_718  # Not a run's: all runs are measured by the same functions.
 
 
@@ -49,7 +50,7 @@ class TestFunctions:
     )
     self.num_functions = num_functions
     total = tf.zeros([num_functions])
-    for index in problem_lib.chunks(problem.size):
+    for index in problem_lib.chunks(problem.size, _CHUNK):
       values = self._functions(problem.state_actions(index))  # [B, J]
       total += tf.reduce_sum(tf.square(values), axis=0)
     self._size = tf.sqrt(total / problem.size)  # [J]
@@ -99,6 +100,7 @@ class FlowTest:
     )  # [n / every, J]
     starts = problem_lib.map_chunks(functions.starts, problem.num_starts)
     self._starts = tf.reduce_mean(starts, 0)  # [J]
+    memory.give_back()
 
   def residual(self, ratios) -> float:
     """Returns the flow residual of ratios [n]."""
