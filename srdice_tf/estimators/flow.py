@@ -98,7 +98,9 @@ class FlowTest:
     self._differences = problem_lib.map_chunks(
         functions.differences, problem.size, _CHUNK
     )  # [n / every, J]
-    starts = problem_lib.map_chunks(functions.starts, problem.num_starts)
+    starts = problem_lib.map_chunks(
+        functions.starts, problem.num_starts, _CHUNK
+    )  # [m, J]
     self._starts = tf.reduce_mean(starts, 0)  # [J]
     memory.give_back()
 

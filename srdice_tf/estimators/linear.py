@@ -7,7 +7,7 @@ G^-1, which is theorem 4.
 
 import tensorflow as tf
 
-_CHUNK = 16_384
+_CHUNK = 2048
 
 
 class LeastSquares:

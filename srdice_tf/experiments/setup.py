@@ -210,10 +210,9 @@ def check_dataset(dataset: dataset_lib.Dataset, path: str):
     )
   if dataset.states(tf.constant([0])).dtype.is_integer:
     return
-  for begin in range(0, dataset.num_transitions, 65_536):
-    end = min(begin + 65_536, dataset.num_transitions)
-    _check_finite(dataset.states(tf.range(begin, end)), 'states', path)
-    _check_finite(dataset.next_states(tf.range(begin, end)), 'states', path)
+  for index in problem_lib.chunks(dataset.num_transitions):
+    _check_finite(dataset.states(index), 'states', path)
+    _check_finite(dataset.next_states(index), 'states', path)
 
 
 def _check_finite(values, name: str, path: str):

@@ -19,7 +19,7 @@ class VectorInputs:
   """
 
   # Transitions whose networks are computed together, over the data set.
-  chunk_size = 8192
+  chunk_size = 2048
   # Transitions of which an estimate on the way is made, if their ratios are
   # networks of their own.
   interim_size = 1_000_000

@@ -1,6 +1,7 @@
 """Opens a data set that was collected before."""
 
 from srdice_tf import errors
+from srdice_tf import memory
 from srdice_tf.replay import dataset as dataset_lib
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import reader
@@ -28,6 +29,7 @@ def load_dataset(
     return reader.read_dataset(server.client, codec, delete=True)
   finally:
     server.stop()
+    memory.give_back()
 
 
 def check(path: str, description: dict, environment: dict | None):
