@@ -19,6 +19,8 @@ def aligned_empty(shape, dtype) -> np.ndarray:
 
 def as_tensor(array: np.ndarray) -> tf.Tensor:
   """Returns the array itself as a tensor, if it is aligned; else a copy."""
+  if array.dtype == bool:  # DLPack has none.
+    return tf.constant(array)
   flags = array.flags
   is_fit = flags.c_contiguous and flags.writeable and array.size
   if not is_fit or array.ctypes.data % _ALIGNMENT:
