@@ -7,7 +7,7 @@ import tensorflow as tf
 from srdice_tf import memory
 
 
-@pytest.mark.parametrize('dtype', [np.float32, np.int64, np.uint8, bool])
+@pytest.mark.parametrize('dtype', [np.float32, np.int64, np.uint8, np.bool_])
 @pytest.mark.parametrize('shape', [(5,), (3, 4), (0, 2)])
 def test_tensors_hold_the_arrays(dtype, shape):
   array = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
