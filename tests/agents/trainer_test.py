@@ -222,5 +222,5 @@ def test_a_directory_of_another_run_is_refused(tmp_path):
   )
   _run(tmp_path, config)
   other = dataclasses.replace(config, seed=1)
-  with pytest.raises(errors.UserError, match='a run with seed=0, asked for is 1'):
+  with pytest.raises(errors.UserError, match='with seed=0, asked for is 1'):
     trainer.Trainer(other, str(tmp_path))
