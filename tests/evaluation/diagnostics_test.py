@@ -76,4 +76,5 @@ def test_zero_ratios_use_no_data():
 
 def test_all_fields_are_plain_numbers():
   found = diagnostics.ratio_diagnostics(np.float32([1.0, 2.0]), np.float32(1))
-  json.dumps(dataclasses.asdict(found))
+  fields = dataclasses.asdict(found)
+  assert json.loads(json.dumps(fields)) == fields  # Numpy's are refused.
