@@ -119,6 +119,8 @@ def _finish(axes, title: str) -> None:
       ticker.FuncFormatter(lambda step, _: f'{step / 1000:g}')
   )
   axes.margins(x=0.02)
+  if not np.isfinite(axes.dataLim.intervalx).all():
+    axes.set_xticks([])  # Closed forms only, or single points: no updates.
   axes.grid(color='0.9')
   axes.set_axisbelow(True)
   axes.spines[['top', 'right']].set_visible(False)
