@@ -40,3 +40,15 @@ def mean_product(features: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     part = tf.cast(weights[begin : begin + _CHUNK], tf.float64)
     total += tf.linalg.matvec(chunk, part, transpose_a=True)
   return total / size
+
+
+def window_means(rows: tf.Tensor, size: int) -> tf.Tensor:
+  """Returns the means of `size` rows in turn, one from each row on, [n, F].
+
+  Windows go round the end: each row is in as many as any other.
+  """
+  count = rows.shape[0]
+  index = tf.range(count + size) % count
+  rows64 = tf.cast(tf.gather(rows, index), tf.float64)  # [n+size, F]
+  sums = tf.cumsum(rows64, exclusive=True)  # of the rows before each
+  return tf.cast((sums[size:] - sums[:count]) / size, rows.dtype)

@@ -19,7 +19,8 @@ class SRDICE(base.RatioEstimator):
     self._representation = representation
     self._ratio = encoder.LinearRatio(self.config.num_features)
     self._optimizer = base.ratio_adam(self.config)
-    self._start_successors = None
+    self._mean_start = None
+    self._start_minibatches = None
     self._mean_reward_features = None
     self.phases = (
         *representation.phases,
@@ -29,8 +30,15 @@ class SRDICE(base.RatioEstimator):
   def _prepare(self):
     self._representation.prepare()
     rng = base.generator(0, 'start_pool')
-    self._start_successors = self._representation.start_successors(
+    starts = self._representation.start_successors(
         self.config.start_pool, rng
+    )  # [P, F]
+    self._mean_start = tf.reduce_mean(tf.cast(starts, tf.float64), 0)  # [F]
+    # The loss is linear in psi(s0, a0) and psi is frozen: of a minibatch only
+    # the mean counts, and those of all runs of B pairs are one cumulative sum.
+    order = tf.argsort(rng.uniform([starts.shape[0]]))
+    self._start_minibatches = linear.window_means(
+        tf.gather(starts, order), self.config.ratio_batch_size
     )  # [P, F]
     self._mean_reward_features = linear.mean_product(
         self._representation.features, self.problem.dataset.rewards
@@ -38,19 +46,16 @@ class SRDICE(base.RatioEstimator):
 
   def _step(self):
     size = self.config.ratio_batch_size
-    features, starts = self._representation.features, self._start_successors
+    features, starts = self._representation.features, self._start_minibatches
     index = self.rng.uniform([size], 0, features.shape[0], tf.int32)
-    start_index = self.rng.uniform([size], 0, starts.shape[0], tf.int32)
+    start_index = self.rng.uniform([1], 0, starts.shape[0], tf.int32)
     batch = tf.gather(features, index)  # [B, F]
-    # The start term is linear in psi: the mean of the minibatch will do.
-    start_mean = tf.sparse.segment_mean(
-        starts, start_index, tf.zeros([size], tf.int32), num_segments=1
-    )  # [1, F]
+    start = tf.gather(starts, start_index)  # [1, F]
     loss = base.gradient_step(
         self._optimizer,
         self._ratio.trainable_variables,
         lambda: losses.srdice_loss(
-            self._ratio(batch), self._ratio(start_mean), self.problem.gamma
+            self._ratio(batch), self._ratio(start), self.problem.gamma
         ),
     )
     return {'loss': loss}
@@ -72,8 +77,7 @@ class SRDICE(base.RatioEstimator):
     squares = linear.LeastSquares(
         self._representation.features, self.config.ridge
     )
-    starts = tf.reduce_mean(tf.cast(self._start_successors, tf.float64), 0)
-    w = squares.solve((1.0 - self.problem.gamma) * starts)  # [F]
+    w = squares.solve((1.0 - self.problem.gamma) * self._mean_start)  # [F]
     return w, tf.tensordot(w, self._mean_reward_features, 1)
 
   def details(self):
@@ -86,9 +90,8 @@ class SRDICE(base.RatioEstimator):
         self._representation.features, self.config.ridge
     )
     reward_weights = squares.solve(self._mean_reward_features)  # [F]
-    starts = tf.reduce_mean(tf.cast(self._start_successors, tf.float64), 0)
     direct = (1.0 - self.problem.gamma) * tf.tensordot(
-        reward_weights, starts, 1
+        reward_weights, self._mean_start, 1
     )
     return {
         'closed_form': float(value),
