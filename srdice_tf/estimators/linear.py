@@ -8,6 +8,7 @@ G^-1, which is theorem 4.
 import tensorflow as tf
 
 _CHUNK = 2048
+_COLUMNS = 16
 
 
 class LeastSquares:
@@ -47,6 +48,15 @@ def window_means(rows: tf.Tensor, size: int) -> tf.Tensor:
 
   Windows go round the end: each row is in as many as any other.
   """
+  # A few columns at a time: sums in float64 are large beside the rows.
+  parts = [
+      _window_means(rows[:, begin : begin + _COLUMNS], size)
+      for begin in range(0, rows.shape[1], _COLUMNS)
+  ]
+  return tf.concat(parts, 1)
+
+
+def _window_means(rows: tf.Tensor, size: int) -> tf.Tensor:
   count = rows.shape[0]
   index = tf.range(count + size) % count
   rows64 = tf.cast(tf.gather(rows, index), tf.float64)  # [n+size, F]

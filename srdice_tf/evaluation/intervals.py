@@ -88,8 +88,10 @@ def of_ratios(
   counts = np.bincount(index).astype(np.float64)  # [E]
   size = len(sums)
   rng = np.random.default_rng(seed)
-  weights = rng.multinomial(size, np.full(size, 1.0 / size), num_draws)
-  draws = (weights @ sums) / (weights @ counts)  # [R]
+  draws = np.zeros(num_draws)
+  for number in range(num_draws):  # All weights at once are large.
+    weights = rng.multinomial(size, np.full(size, 1.0 / size))  # [E]
+    draws[number] = (weights @ sums) / (weights @ counts)
   return of_draws(float(products.mean()), draws, size)
 
 

@@ -16,6 +16,7 @@ from srdice_tf import errors
 FILE_NAME = 'metrics.csv'
 # Beside metrics.csv, so that `tensorboard --logdir` finds a run as a whole.
 EVENTS_DIRECTORY = 'events'
+_MOST_VALUES = 50_000  # Of a histogram.
 
 
 class Metric(NamedTuple):
@@ -71,6 +72,8 @@ class MetricsWriter:
   def histogram(self, method: str, name: str, values, step: int) -> None:
     """Shows the distribution of the finite ones of the values in TensorBoard.
 
+    Of very many, each so-manyth: the event needs 240 bytes for each of them.
+
     Args:
       method: that the values belong to.
       name: of the values.
@@ -78,6 +81,7 @@ class MetricsWriter:
       step: of the method, in its last phase.
     """
     values = np.asarray(values, np.float64)  # [n]
+    values = values[:: max(1, -(-values.size // _MOST_VALUES))]
     with self._events.as_default(step=int(step)):
       tf.summary.histogram(f'{method}/{name}', values[np.isfinite(values)])
 

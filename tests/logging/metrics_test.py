@@ -87,6 +87,14 @@ def test_histogram_of_finite_values(tmp_path, bad):
   assert nothing.sum() == 0.0
 
 
+def test_histogram_of_very_many_values_counts_a_part(tmp_path):
+  with metrics.MetricsWriter(str(tmp_path)) as writer:
+    writer.histogram('srdice', 'ratios', np.arange(120_000.0), 5)
+  ((_, _, buckets),) = _events(tmp_path)
+  assert buckets[:, 2].sum() == 40_000.0  # Each third.
+  assert buckets[0][0] == 0.0 and buckets[-1][1] == 119_997.0
+
+
 def _write_steps(writer, method, steps):
   for step in steps:
     writer.write(method, 'p', step, {'x': step / 7.0, 'y': float(step)})
