@@ -61,6 +61,7 @@ class Trainer(tf.Module):
     self._estimators = estimators
     self._interval = interval
     phases = {p.name: p for e in estimators.values() for p in e.phases}
+    self._phases = phases
     self._steps = {
         name: tf.Variable(0, dtype=tf.int64, name=f'{name}_steps')
         for name in phases
@@ -91,6 +92,26 @@ class Trainer(tf.Module):
     """Returns the time that the phases of an estimator took."""
     phases = self._estimators[method].phases
     return sum(float(self._seconds[phase.name]) for phase in phases)
+
+  def seconds_left(self) -> float | None:
+    """Returns how long the rest takes; None as long as nothing tells.
+
+    A phase goes on as it went so far; those to come take as many times longer
+    or shorter as their steps cost.
+    """
+    done = {name: self.step_of(name) for name in self._phases}
+    spent = sum(float(seconds) for seconds in self._seconds.values())
+    paid = sum(done[p.name] * p.cost for p in self._phases.values())
+    if not paid:
+      return None
+    left = 0.0
+    for name, phase in self._phases.items():
+      pace = phase.cost * spent / paid
+      if done[name]:
+        pace = float(self._seconds[name]) / done[name]
+      if not self._diverged[name]:
+        left += (phase.num_steps - done[name]) * pace
+    return left
 
   def has_diverged(self, method: str) -> bool:
     phases = self._estimators[method].phases

@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+import types
 
 import numpy as np
 import pytest
@@ -117,6 +118,44 @@ def test_divergence_stops_one_method_only(chain):
   assert not trainer.has_diverged('deep_td')
   assert sum(report.method == 'diverging' for report in reports) < 10
   assert reports[-1].method == 'deep_td' and reports[-1].step == 50
+
+
+class _Ticking(base.Estimator):
+  """A step of its phases takes two and half a second of a false clock."""
+
+  def __init__(self, problem, clock):
+    super().__init__('ticking', problem, _CONFIG, seed=0)
+    self._clock = clock
+    self.phases = (
+        base.Phase('slow', 4, lambda: self._step(2.0), compiled=False),
+        base.Phase(
+            'quick', 8, lambda: self._step(0.5), compiled=False, cost=0.25
+        ),
+        base.Phase('last', 10, lambda: self._step(9.0), compiled=False, cost=4),
+    )
+
+  def _step(self, seconds):
+    self._clock.now += seconds
+    return {'loss': 0.0}
+
+  def estimate(self):
+    return tf.constant(0.0)
+
+
+def test_the_time_left_counts_what_steps_cost(chain, monkeypatch):
+  clock = types.SimpleNamespace(now=0.0)
+  monkeypatch.setattr(training.time, 'monotonic', lambda: clock.now)
+  estimators = {'ticking': _Ticking(chain.problem, clock)}
+  trainer = training.Trainer(estimators, interval=2)
+  assert trainer.seconds_left() is None
+  left = []
+  trainer.run(lambda report: left.append(trainer.seconds_left()))
+  # Two slow steps are left, and the others as their costs foretell: 8 at 0.5
+  # and 10 at 8 seconds.
+  assert left[0] == 2 * 2.0 + 8 * 0.5 + 10 * 8.0
+  assert left[2] == 6 * 0.5 + 10 * 8.0
+  assert left[6] == 8 * 9.0  # It takes 9 seconds, not 8.
+  assert left[-1] == 0.0
 
 
 def test_corrupted_checkpoint_is_one_line(chain, tmp_path):

@@ -23,6 +23,8 @@ class Phase(NamedTuple):
       and again when a run resumes in it.
     compiled: whether steps run in one compiled call. A closed form is a phase
       of one step that is not compiled; what it solves for are variables.
+    cost: about how long a step takes, in successor steps; to foresee the time
+      of phases that have not begun.
   """
 
   name: str
@@ -30,6 +32,7 @@ class Phase(NamedTuple):
   step: Callable[[], dict[str, tf.Tensor]]
   prepare: Callable[[], None] = lambda: None
   compiled: bool = True
+  cost: float = 1.0
 
 
 class Estimator(tf.Module):

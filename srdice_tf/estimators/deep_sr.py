@@ -24,7 +24,13 @@ class DeepSR(base.Estimator):
     self._mean_start = None
     self.phases = (
         *representation.phases,
-        base.Phase('deep_sr', self.config.updates, self._step, self._prepare),
+        base.Phase(
+            'deep_sr',
+            self.config.updates,
+            self._step,
+            self._prepare,
+            cost=0.02 * self.config.ratio_batch_size / self.config.batch_size,
+        ),
     )
 
   def _prepare(self):

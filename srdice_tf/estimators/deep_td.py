@@ -19,7 +19,9 @@ class DeepTD(base.Estimator):
     self._optimizer = layers.adam(config.learning_rate, config.adam_epsilon)
     self._starts = None
     self.phases = (
-        base.Phase('deep_td', config.updates, self._step, self._prepare),
+        base.Phase(
+            'deep_td', config.updates, self._step, self._prepare, cost=0.7
+        ),
     )
 
   def _prepare(self):

@@ -68,7 +68,9 @@ class LinearSRDICE(base.RatioEstimator):
       encoder = representation().phases[:1]
     self.phases = (
         *encoder,
-        base.Phase('linear_srdice', 1, self._solve, compiled=False),
+        base.Phase(
+            'linear_srdice', 1, self._solve, compiled=False, cost=3_000.0
+        ),
     )
 
   def _make_features(self, kinds, representation):

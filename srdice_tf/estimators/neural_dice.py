@@ -20,7 +20,8 @@ class NeuralDICE(base.RatioEstimator):
     self._f, self._w = network(), network()
     self._f_optimizer = layers.adam(learning_rate, config.adam_epsilon)
     self._w_optimizer = layers.adam(learning_rate, config.adam_epsilon)
-    self.phases = (base.Phase(name, config.updates, self._step),)
+    cost = 1.6 * config.ratio_batch_size / config.batch_size
+    self.phases = (base.Phase(name, config.updates, self._step, cost=cost),)
     self._known_weights = np.empty(0)
     self._known_ratios = None
     self._interim_ratios = None

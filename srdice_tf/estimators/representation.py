@@ -36,7 +36,9 @@ class Representation(tf.Module):
     )
     self._features = None
     self.phases = (
-        base.Phase('encoder', config.encoder_steps, self._encoder_step),
+        base.Phase(
+            'encoder', config.encoder_steps, self._encoder_step, cost=1.2
+        ),
         base.Phase(
             'successor',
             config.successor_steps,

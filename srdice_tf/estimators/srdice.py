@@ -24,7 +24,13 @@ class SRDICE(base.RatioEstimator):
     self._mean_reward_features = None
     self.phases = (
         *representation.phases,
-        base.Phase('srdice', self.config.updates, self._step, self._prepare),
+        base.Phase(
+            'srdice',
+            self.config.updates,
+            self._step,
+            self._prepare,
+            cost=0.02 * self.config.ratio_batch_size / self.config.batch_size,
+        ),
     )
 
   def _prepare(self):

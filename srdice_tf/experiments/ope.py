@@ -170,7 +170,7 @@ def _train(trainer, estimators, truth: float, writer, scorer):
       scores = getattr(estimators[report.method], 'scores', ())
       if scores:
         selection_report.write(writer.run_dir, scores, truth)
-      bar.update(sum(done.values()), **fields)
+      bar.update(sum(done.values()), trainer.seconds_left(), **fields)
 
     trainer.run(on_report)
 

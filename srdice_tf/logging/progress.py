@@ -51,6 +51,7 @@ class Progress:
     self._stream = stream
     self._clock = clock
     self._done = initial
+    self._seconds_left = None
     self._fields = {}
 
   def __enter__(self) -> 'Progress':
@@ -66,9 +67,18 @@ class Progress:
   def __exit__(self, error_type, error, traceback) -> None:
     self._draw(ended=True)
 
-  def update(self, done: int, **fields) -> None:
-    """Sets the work done so far, and values to show; cheap to call often."""
+  def update(
+      self, done: int, seconds_left: float | None = None, **fields
+  ) -> None:
+    """Sets the work done so far, and values to show; cheap to call often.
+
+    Args:
+      done: the work done, that of an earlier run included.
+      seconds_left: of all the rest; default: at the rate so far.
+      **fields: to show, by name.
+    """
     self._done = done
+    self._seconds_left = seconds_left
     self._fields = fields
     now = self._clock()
     if now >= self._next:
@@ -98,7 +108,9 @@ class Progress:
         _duration(elapsed),
     ]
     if not ended:
-      left = (self._total - self._done) / rate if rate > 0 else None
+      left = self._seconds_left
+      if left is None and rate > 0:
+        left = (self._total - self._done) / rate
       parts.append(f'ETA {_duration(left)}')
     parts += [f'{name} {_value(value)}' for name, value in self._fields.items()]
     head = f'{self._label} {fraction:4.0%}'.lstrip()

@@ -49,6 +49,14 @@ def test_resumed_work_counts_only_what_is_new():
   assert '600/1,000 items 10/s 0:10 ETA 0:40' in _lines(stream)[0]
 
 
+def test_who_knows_the_time_left_says_it():
+  clock, stream = _Clock(), io.StringIO()
+  with _progress(stream, clock) as bar:
+    clock.now = 10.0
+    bar.update(100, seconds_left=3.0)  # At the rate so far it would be 1:30.
+  assert '100/1,000 items 10/s 0:10 ETA 0:03' in _lines(stream)[0]
+
+
 def test_fields_are_compact():
   clock, stream = _Clock(), io.StringIO()
   with _progress(stream, clock) as bar:
