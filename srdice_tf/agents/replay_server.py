@@ -46,7 +46,7 @@ class ReplayServer:
     shutil.move(self._client.checkpoint(), os.path.join(directory, 'reverb'))
 
   def restore(self, directory: str):
-    self._server.stop()
+    self.stop()
     self._start(os.path.join(directory, 'reverb'))
 
   def insert(self, arrays: list[np.ndarray], priority: float = 1.0):
@@ -77,3 +77,4 @@ class ReplayServer:
 
   def stop(self):
     self._server.stop()
+    self._scratch.cleanup()

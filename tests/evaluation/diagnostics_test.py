@@ -9,7 +9,7 @@ import pytest
 
 from srdice_tf.evaluation import diagnostics
 
-pytestmark = pytest.mark.filterwarnings('error')
+pytestmark = pytest.mark.filterwarnings('error::RuntimeWarning')
 _NAN = float('nan')
 _INF = float('inf')
 

@@ -28,7 +28,7 @@ def test_log_error_of_the_truth_itself_is_finite():
   assert log_error.log_error(3.0, 3.0) == pytest.approx(-55.955189, abs=1e-6)
 
 
-@pytest.mark.filterwarnings('error')
+@pytest.mark.filterwarnings('error::RuntimeWarning')
 def test_log_error_of_diverged_estimates():
   assert math.isnan(log_error.log_error(_NAN, 1.0))
   assert log_error.log_error(-_INF, 1.0) == _INF
@@ -58,7 +58,7 @@ def test_a_window_of_one_changes_nothing():
   np.testing.assert_array_equal(log_error.smooth([3.0, 1.0], 1), [3.0, 1.0])
 
 
-@pytest.mark.filterwarnings('error')
+@pytest.mark.filterwarnings('error::RuntimeWarning')
 def test_nan_stays_where_a_window_holds_it():
   smoothed = log_error.smooth([1.0, _NAN, 3.0, 5.0, 7.0], window=2)
   np.testing.assert_array_equal(smoothed, [1.0, _NAN, _NAN, 4.0, 6.0])
