@@ -107,6 +107,11 @@ def generator(seed: int, name: str) -> tf.random.Generator:
   return tf.random.Generator.from_seed(int(state.generate_state(1)[0]))
 
 
+def feature_step_cost(config) -> float:
+  """Returns what a step of w on cached features costs; see Phase."""
+  return 0.02 * config.ratio_batch_size / config.batch_size
+
+
 def ratio_adam(config, learning_rate: float = 0.0):
   """Returns Adam for the few weights of a ratio, w or u."""
   rate = learning_rate or config.ratio_learning_rate or config.learning_rate

@@ -29,7 +29,7 @@ class SRDICE(base.RatioEstimator):
             self.config.updates,
             self._step,
             self._prepare,
-            cost=0.02 * self.config.ratio_batch_size / self.config.batch_size,
+            cost=base.feature_step_cost(self.config),
         ),
     )
 
