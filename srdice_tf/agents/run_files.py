@@ -1,16 +1,20 @@
 """The directory of a training run: checkpoints, curve, snapshots, policy."""
 
 import csv
+import json
 import os
 import shutil
 
 from tf_agents.policies import policy_saver
 
+from srdice_tf import checksums
 from srdice_tf import config_file
+from srdice_tf import errors
 from srdice_tf.policies import weights
 
 # A run may go on to more steps and look at its policy more often.
 _CHANGEABLE = ('num_steps', 'eval_every')
+_CHECKSUMS = 'checksums.json'  # In a checkpoint, of its other files.
 CURVE_FIELDS = ('step', 'updates', 'mean_return', 'std_return', 'seconds')
 
 
@@ -31,11 +35,28 @@ class RunFiles:
   # Checkpoints: one directory each, made whole by its renaming.
 
   def latest_checkpoint(self) -> str | None:
+    """Returns the directory of the newest checkpoint, if there is one.
+
+    Raises:
+      UserError: if it is damaged.
+    """
     names = [
         name for name in os.listdir(self._directory)
         if name.startswith('checkpoint-') and not name.endswith('.tmp')
     ]
-    return self.path(max(names)) if names else None
+    if not names:
+      return None
+    checkpoint = self.path(max(names))
+    advice = f'remove {checkpoint} to train anew'
+    try:
+      with open(os.path.join(checkpoint, _CHECKSUMS)) as file:
+        sums = json.load(file)
+    except (OSError, ValueError) as error:
+      raise errors.UserError(
+          f'{checkpoint}: its {_CHECKSUMS} cannot be read ({error}); {advice}.'
+      ) from error
+    checksums.verify(checkpoint, sums, advice)
+    return checkpoint
 
   def save_checkpoint(self, step: int, write):
     """Calls `write(directory)`, then drops the earlier checkpoints."""
@@ -46,6 +67,8 @@ class RunFiles:
     shutil.rmtree(temporary, ignore_errors=True)
     os.makedirs(temporary)
     write(temporary)
+    sums = checksums.of_directory(temporary)
+    config_file.write_json(os.path.join(temporary, _CHECKSUMS), sums)
     os.rename(temporary, final)
     for name in os.listdir(self._directory):
       path = self.path(name)

@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 
+from srdice_tf import checksums
 from srdice_tf import config_file
 from srdice_tf import environments
 from srdice_tf import errors
@@ -98,7 +99,7 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
     file_name = weights.file_name(weights.SEPARATE if is_separate else name)
     path = os.path.join(output_dir, file_name)
     agreement = write_weights(env_id, files.snapshot(point['step']), path)
-    checksum = weights.checksum(path)
+    checksum = checksums.of_file(path)
     checkpoints[name] = {
         'file': os.path.basename(path),
         'sha256': checksum,

@@ -1,6 +1,5 @@
 """Compact files of a network's weights, and the policies that are shipped."""
 
-import hashlib
 import json
 import os
 
@@ -62,11 +61,6 @@ def load_network(path: str, observation_spec, action_spec):
   network = make_network(observation_spec, action_spec, trunk)
   restore(path, network)
   return network
-
-
-def checksum(path: str) -> str:
-  with open(path, 'rb') as file:
-    return hashlib.sha256(file.read()).hexdigest()
 
 
 def directory(env_id: str) -> str:

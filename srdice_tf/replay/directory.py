@@ -6,12 +6,12 @@ the older one is removed: whatever moment a process is killed at, one complete
 data set is there.
 """
 
-import hashlib
 from importlib import metadata
 import json
 import os
 import shutil
 
+from srdice_tf import checksums
 from srdice_tf import errors
 
 _JSON = 'dataset.json'
@@ -72,28 +72,17 @@ class DatasetDirectory:
     """
     description = self.read()
     checkpoint = self._checkpoint_path(description)
-    for name, expected in description['checksums'].items():
-      path = os.path.join(checkpoint, name)
-      if not os.path.exists(path):
-        raise errors.UserError(f'{path}: missing; the data set is damaged.')
-      found = _checksum(path)
-      if found != expected:
-        raise errors.UserError(
-            f'{path}: its checksum is {found[:12]}, {_JSON} says'
-            f' {expected[:12]}; the data set was cut short or edited.'
-        )
+    checksums.verify(
+        checkpoint, description['checksums'], 'the data set is damaged'
+    )
     return description
 
   def commit(self, checkpoint: str, description: dict):
     """Makes a new checkpoint the data set and removes the others."""
-    checksums = {
-        name: _checksum(os.path.join(checkpoint, name))
-        for name in sorted(os.listdir(checkpoint))
-    }
     description = {
         **description,
         'checkpoint': os.path.basename(checkpoint),
-        'checksums': checksums,
+        'checksums': checksums.of_directory(checkpoint),
         'versions': {name: metadata.version(name) for name in _PACKAGES},
     }
     temporary = self._json_path + '.tmp'
@@ -140,8 +129,3 @@ class DatasetDirectory:
       raise errors.UserError(
           f'{self._json_path}: names no checkpoint; it was edited.'
       ) from None
-
-
-def _checksum(path: str) -> str:
-  with open(path, 'rb') as file:
-    return hashlib.file_digest(file, 'sha256').hexdigest()

@@ -80,7 +80,7 @@ def _expect_error(path, match):
 def test_truncated_checkpoint(copy):
   file = _checkpoint_file(copy)
   file.write_bytes(file.read_bytes()[:-10])
-  _expect_error(copy, 'chunks.tfrecord: its checksum')
+  _expect_error(copy, 'chunks.tfrecord: cut short or edited')
 
 
 def test_edited_checkpoint(copy):
@@ -88,7 +88,7 @@ def test_edited_checkpoint(copy):
   data = bytearray(file.read_bytes())
   data[len(data) // 2] ^= 1
   file.write_bytes(bytes(data))
-  _expect_error(copy, 'items.tfrecord: its checksum')
+  _expect_error(copy, 'items.tfrecord: cut short or edited')
 
 
 def test_missing_checkpoint(copy):
