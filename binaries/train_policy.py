@@ -4,7 +4,8 @@
 
 The same command goes on where a stopped run was. The run directory holds the
 learning curve (evaluations.csv, events/ for TensorBoard), the weights at each
-of its points (snapshots/) and at the end a SavedModel of the policy (policy/).
+of its points (snapshots/), and at the end a picture of it (curve.png) and a
+SavedModel of the policy (policy/).
 """
 
 from srdice_tf.logging import quiet
@@ -23,6 +24,7 @@ from srdice_tf.agents import shipping
 from srdice_tf.agents import trainer
 from srdice_tf.logging import progress
 from srdice_tf.logging import tensorboard
+from srdice_tf.reports import agents
 
 _ENV = common_flags.define_env()
 _SEED = common_flags.define_seed()
@@ -75,20 +77,19 @@ def main(_) -> None:
       'runs', 'train', config.env_id.replace('/', '_'), name
   )
   if _SHIP.value:
-    card = shipping.ship(output_dir)
-    print(f'{card["file"]}: return {card["return_mean"]:.1f} +- '
-          f'{card["return_std"]:.1f} after {card["steps"]} steps')
+    print(agents.row(shipping.ship(output_dir)))
     return
   run = trainer.Trainer(config, output_dir, _SETTINGS())
-  with progress.Progress(
-      config.num_steps, label=name, initial=run.step
-  ) as bar:
+  label = f'{config.env_id} {name}'
+  with progress.Progress(config.num_steps, 'steps', label, run.step) as bar:
     run.train(
-        report=lambda step, values: bar.update(step, **values),
+        report=lambda step, values: bar.update(
+            step, run.seconds_left(), **values
+        ),
         log=tensorboard.TensorBoard(run.files.path('events')).write,
     )
   run.close()
-  print(f'return {run.last_return:.1f}; policy in {output_dir}/policy')
+  print(agents.finish(run.config, run.files))
 
 
 if __name__ == '__main__':

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from srdice_tf import environments
+from srdice_tf import errors
 from srdice_tf import interrupts
 from srdice_tf.agents import collector
 from srdice_tf.agents import configs
@@ -70,6 +71,8 @@ class Trainer:
     self.last_return = float('nan')
     self.seconds = {'total': 0.0, 'collect': 0.0, 'learn': 0.0}
     self._restore()
+    # Where this process began.
+    self._first = self.step, self.updates, self.seconds['total']
 
   def train(self, report: Report = _ignore, log: Report = _ignore):
     """Trains up to the configured number of steps, then saves the policy.
@@ -88,6 +91,7 @@ class Trainer:
         evaluations = self.step // self.config.eval_every
         losses = self.train_block()
         self.seconds['total'] = time.time() - begun
+        self._check_finite(losses)
         report(self.step, {**losses, 'return': self.last_return})
         if self.step // self.config.eval_every > evaluations:
           log(self.step, {**losses, **self._evaluate()})
@@ -102,6 +106,22 @@ class Trainer:
       self._save()
     self.files.save_policy(self.agent.policy)
 
+  def seconds_left(self) -> float:
+    """Returns how long the rest takes; NaN before the first update.
+
+    The random steps at first take a tenth of the time of those with updates.
+    """
+    first_step, first_update, first_second = self._first
+    updates = self.updates - first_update
+    if not updates:
+      return float('nan')
+    learning = self.seconds['learn']
+    others = self.seconds['total'] - first_second - learning
+    updates_left = self._updates_due(self.config.num_steps)
+    steps_left = self.config.num_steps - self.step
+    pace = others / (self.step - first_step)
+    return updates_left * learning / updates + steps_left * pace
+
   def close(self):
     self._learner.close()
     self._collector.close()
@@ -109,14 +129,12 @@ class Trainer:
 
   def train_block(self) -> dict[str, float]:
     """Collects a block of steps, makes its updates; returns the losses."""
-    parameters, begun = self._parameters, time.time()
+    begun = time.time()
     self.step += self._learner.gather(
-        self._collector, self._exploration(), parameters.block_steps
+        self._collector, self._exploration(), self._parameters.block_steps
     )
     collected = time.time()
-    learnt_steps = self.step - parameters.random_steps
-    due = int(learnt_steps * parameters.updates_per_step) - self.updates
-    losses = {}
+    due, losses = self._updates_due(self.step), {}
     if due > 0:
       losses = self._learner.learn(due, (self.config.seed, self._block))
       self.updates += due
@@ -124,6 +142,12 @@ class Trainer:
     self.seconds['collect'] += collected - begun
     self.seconds['learn'] += time.time() - collected
     return losses
+
+  def _updates_due(self, step: int) -> int:
+    """Returns how many updates are to be made before that step."""
+    learnt_steps = step - self._parameters.random_steps
+    due = int(learnt_steps * self._parameters.updates_per_step) - self.updates
+    return max(due, 0)
 
   def _exploration(self) -> exploration.Actions:
     explore = (
@@ -149,6 +173,15 @@ class Trainer:
     }
     self.files.add_point(point, factory.policy_network(self.agent))
     return {key: point[key] for key in ('mean_return', 'std_return')}
+
+  def _check_finite(self, losses: dict[str, float]):
+    bad = [name for name, loss in losses.items() if not np.isfinite(loss)]
+    if bad:
+      raise errors.UserError(
+          f'{self.config.env_id}: the {bad[0]} of --agent={self.config.agent}'
+          f' is {losses[bad[0]]} at step {self.step}, expected a finite number;'
+          f' the last checkpoint in {self.files.path()} is from before.'
+      )
 
   # Checkpoints.
 

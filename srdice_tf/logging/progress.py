@@ -1,6 +1,7 @@
 """A progress line with rate and remaining time."""
 
 from collections.abc import Callable
+import math
 import os
 import time
 from typing import TextIO
@@ -74,7 +75,8 @@ class Progress:
 
     Args:
       done: the work done, that of an earlier run included.
-      seconds_left: of all the rest; default: at the rate so far.
+      seconds_left: of all the rest, NaN if nothing tells yet; default: at the
+        rate so far.
       **fields: to show, by name.
     """
     self._done = done
@@ -137,7 +139,7 @@ def _columns(stream: TextIO) -> int:
 
 def _duration(seconds: float | None) -> str:
   """Returns hours, minutes and seconds as '1:02:03' or '2:03'."""
-  if seconds is None:
+  if seconds is None or math.isnan(seconds):
     return '-:--'
   minutes, seconds = divmod(int(max(seconds, 0) + 0.5), 60)
   hours, minutes = divmod(minutes, 60)

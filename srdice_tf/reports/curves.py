@@ -1,6 +1,7 @@
 """Learning curves in the manner of the paper's figures."""
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import os
 from typing import NamedTuple
 
@@ -104,6 +105,31 @@ def plot_panels(
   _save(picture, path)
 
 
+def plot_returns(path: str, points: Sequence[Mapping], title: str) -> None:
+  """Draws the learning curve of an agent into a file.
+
+  Args:
+    path: of the picture, which appears whole or not at all.
+    points: with 'step', 'mean_return' and 'std_return', in their order; the
+      deviation over episodes is the shade.
+    title: above the axes.
+  """
+  picture = figure.Figure(figsize=(6.0, 3.6), dpi=120, layout='constrained')
+  axes = picture.subplots()
+  steps, means, deviations = (
+      np.array([point[name] for point in points])
+      for name in ('step', 'mean_return', 'std_return')
+  )
+  axes.plot(steps, means, color='tab:blue', marker='.')
+  axes.fill_between(
+      steps, means - deviations, means + deviations, color='tab:blue',
+      alpha=0.2, linewidth=0,
+  )
+  axes.set_ylabel('return')
+  _finish(axes, title, 'steps in the environment (thousands)')
+  _save(picture, path)
+
+
 def _plot_methods(axes, curves, smoothing: int) -> None:
   styles = _styles(list(curves))
   for index, (method, (steps, errors)) in enumerate(curves.items()):
@@ -112,9 +138,9 @@ def _plot_methods(axes, curves, smoothing: int) -> None:
     _plot_curve(axes, styles[method], np.asarray(steps), errors, offset)
 
 
-def _finish(axes, title: str) -> None:
+def _finish(axes, title: str, label: str = 'updates (thousands)') -> None:
   axes.set_title(title)
-  axes.set_xlabel('updates (thousands)')
+  axes.set_xlabel(label)
   axes.xaxis.set_major_formatter(
       ticker.FuncFormatter(lambda step, _: f'{step / 1000:g}')
   )

@@ -48,7 +48,8 @@ def test_a_killed_run_resumes_to_the_same_curve(tmp_path):
   assert len(_curve(killed)) < 9
   code, output, errors = _finish(_start(killed))
   assert code == 0, errors
-  assert 'policy in' in output
+  assert f'policy        {killed}/policy (SavedModel' in output
+  assert (killed / 'curve.png').exists()
   code, _, errors = _finish(_start(whole))
   assert code == 0, errors
   assert _curve(whole) == _curve(killed)

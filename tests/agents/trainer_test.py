@@ -98,6 +98,66 @@ def test_points_after_the_checkpoint_are_made_again(tmp_path):
   assert _points(_run(tmp_path, config)) == points
 
 
+@pytest.mark.parametrize(
+    'name', ['agent.index', 'counters.npz', 'reverb/chunks.tfrecord']
+)
+@pytest.mark.parametrize('is_there', [True, False])
+def test_a_damaged_checkpoint_is_refused(tmp_path, name, is_there):
+  files = run_files.RunFiles(str(tmp_path))
+
+  def write(directory):
+    os.makedirs(os.path.join(directory, 'reverb'))
+    for path in ('agent.index', 'counters.npz', 'reverb/chunks.tfrecord'):
+      (pathlib.Path(directory) / path).write_bytes(b'0123456789')
+
+  files.save_checkpoint(7, write)
+  path = pathlib.Path(files.latest_checkpoint()) / name
+  if is_there:
+    path.write_bytes(b'01234')
+  else:
+    path.unlink()
+  message = 'cut short or edited' if is_there else 'missing'
+  with pytest.raises(errors.UserError, match=f'{name}: {message}.*; remove'):
+    files.latest_checkpoint()
+
+
+def test_a_checkpoint_without_checksums_is_refused(tmp_path):
+  files = run_files.RunFiles(str(tmp_path))
+  files.save_checkpoint(7, lambda directory: None)
+  os.remove(tmp_path / 'checkpoint-000000007' / 'checksums.json')
+  with pytest.raises(errors.UserError, match='checksums.json cannot be read'):
+    files.latest_checkpoint()
+
+
+def test_a_loss_that_is_not_finite_ends_the_run(tmp_path):
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=2_000, eval_every=500, eval_episodes=1
+  )
+  run = trainer.Trainer(config, str(tmp_path))
+  learn = run._learner.learn
+  run._learner.learn = lambda *args: {**learn(*args), 'loss': float('nan')}
+  with pytest.raises(errors.UserError, match='loss .* is nan at step 1005'):
+    run.train()
+  run.close()
+  assert 500 <= int(run.files.latest_checkpoint()[-9:]) < 1_005
+
+
+def test_the_time_left_counts_steps_and_updates_apart(tmp_path):
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=3_000, eval_every=10_000,
+      eval_episodes=1,
+  )
+  run = trainer.Trainer(config, str(tmp_path))
+  assert np.isnan(run.seconds_left())
+  # 1,000 random steps, then 0.5 updates a step.
+  run.step, run.updates = 2_000, 500
+  run.seconds = {'total': 70.0, 'collect': 5.0, 'learn': 50.0}
+  np.testing.assert_allclose(
+      run.seconds_left(), 500 * 50.0 / 500 + 1_000 * 20.0 / 2_000
+  )
+  run.close()
+
+
 def test_a_step_is_saved_once(tmp_path):
   """An interrupt right after an evaluation asks for the same checkpoint."""
   files = run_files.RunFiles(str(tmp_path))
@@ -105,7 +165,8 @@ def test_a_step_is_saved_once(tmp_path):
     files.save_checkpoint(
         7, lambda path, text=text: (pathlib.Path(path) / text).touch()
     )
-  assert os.listdir(files.latest_checkpoint()) == ['first']
+  found = sorted(os.listdir(files.latest_checkpoint()))
+  assert found == ['checksums.json', 'first']
 
 
 def test_the_saved_model_and_the_weights_give_the_policys_actions(tmp_path):

@@ -57,6 +57,14 @@ def test_who_knows_the_time_left_says_it():
   assert '100/1,000 items 10/s 0:10 ETA 0:03' in _lines(stream)[0]
 
 
+def test_nobody_may_know_the_time_left():
+  clock, stream = _Clock(), io.StringIO()
+  with _progress(stream, clock) as bar:
+    clock.now = 10.0
+    bar.update(100, seconds_left=float('nan'))
+  assert '100/1,000 items 10/s 0:10 ETA -:--' in _lines(stream)[0]
+
+
 def test_fields_are_compact():
   clock, stream = _Clock(), io.StringIO()
   with _progress(stream, clock) as bar:

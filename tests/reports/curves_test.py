@@ -191,3 +191,19 @@ def test_values_with_their_intervals_as_bands(monkeypatch):
   assert set(closed_form.get_ydata()) == {2.5}
   assert set(truth.get_ydata()) == {2.6}
   assert axes.get_ylim()[1] < 9.0  # The end is what is looked at.
+
+
+def test_returns_have_their_deviation_as_a_shade(monkeypatch):
+  pictures = []
+  monkeypatch.setattr(curves, '_save', lambda p, path: pictures.append(p))
+  points = [
+      {'step': 0, 'mean_return': 1.0, 'std_return': 0.5},
+      {'step': 5000, 'mean_return': 4.0, 'std_return': 2.0},
+  ]
+  curves.plot_returns('x.png', points, 'Hopper')
+  (axes,) = pictures[0].axes
+  assert axes.get_title() == 'Hopper'
+  (line,) = axes.lines
+  assert line.get_xydata().tolist() == [[0.0, 1.0], [5000.0, 4.0]]
+  corners = {tuple(c) for c in axes.collections[0].get_paths()[0].vertices}
+  assert corners == {(0, 0.5), (0, 1.5), (5000, 2), (5000, 6)}
