@@ -74,8 +74,8 @@ def run(config: CoverageConfig, directory: str) -> Coverage:
   Episodes are independent, so one long collection is cut into data sets, each
   of whole episodes of its own.
   """
-  config_file.claim(directory, config)
   task = setup.Task(config.task)
+  config_file.claim(directory, dataclasses.replace(config, task=task.config))
   size = config.task.num_transitions * config.num_datasets
   collected = setup.Task(dataclasses.replace(config.task, num_transitions=size))
   data = collected.dataset(os.path.join(directory, 'data'), config.seed)

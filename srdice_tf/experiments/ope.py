@@ -98,8 +98,8 @@ def run(config: RunConfig, run_dir: str) -> list[Result]:
     UserError: if the directory holds another configuration.
   """
   registry.check_names(config.algos)
-  config_file.claim(run_dir, config)
   task = setup.Task(config.task)
+  config_file.claim(run_dir, dataclasses.replace(config, task=task.config))
   if config.reverb_address:
     dataset = task.served_dataset(config.reverb_address)
     truth = task.truth(run_dir)

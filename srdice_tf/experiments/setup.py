@@ -41,6 +41,8 @@ class TaskConfig:
     num_transitions: of the data set; 0 for the setting's.
     gamma: discount.
     truth_episodes: roll-outs for the true values.
+    policy_checksum: of the base policy, which `Task` fills in: a name such as
+      'pretrained' may mean another policy tomorrow.
   """
 
   env_id: str
@@ -49,13 +51,13 @@ class TaskConfig:
   num_transitions: int = 0
   gamma: float = 0.99
   truth_episodes: int = 100
+  policy_checksum: str = ''
 
 
 class Task:
   """The environment's specs and the policies of a config."""
 
   def __init__(self, config: TaskConfig):
-    self.config = config
     env = environments.load(config.env_id)
     self.codec = collection.codec_of(env)
     self._specs = env.observation_spec(), env.action_spec()
@@ -67,7 +69,9 @@ class Task:
     other_policy = loading.load_behaviour(
         config.policy, self.setting_name, config.env_id, *self._specs
     )
-    self._checksum = loading.checksum(base_policy)
+    self.config = dataclasses.replace(
+        config, policy_checksum=loading.checksum(base_policy)
+    )
     self._behaviour_checksum = loading.checksum(other_policy)
     self.target = settings.target_policy(base_policy)
     self.behaviour = settings.behaviour_policy(other_policy, self._setting)
@@ -114,7 +118,7 @@ class Task:
   def truth(self, path: str) -> dict[str, truth_lib.PolicyValue]:
     """Returns the values of 'target' and 'behaviour', cached in `path`."""
     config = self.config
-    key = f'{config.gamma} {config.truth_episodes} {self._checksum}'
+    key = f'{config.gamma} {config.truth_episodes} {config.policy_checksum}'
     key += f' {self.setting_name}'
     file_path = os.path.join(path, _TRUTH)
     cache = {}

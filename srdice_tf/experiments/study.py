@@ -71,14 +71,17 @@ def _run(config: StudyConfig, env_id: str, seed: int, root: str) -> Run:
   name = f'{env_id}_{config.setting}'.replace('/', '_')
   truth_dir = os.path.join(root, 'truth', name)
   os.makedirs(truth_dir, exist_ok=True)
-  run_config = ope.RunConfig(
+  task = setup.Task(
       setup.TaskConfig(
           env_id=env_id,
           policy=config.policy,
           setting=config.setting,
           num_transitions=config.num_transitions,
           truth_episodes=config.truth_episodes,
-      ),
+      )
+  )
+  run_config = ope.RunConfig(
+      task.config,
       config.algos,
       config.estimators,
       seed,

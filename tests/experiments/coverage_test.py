@@ -54,23 +54,35 @@ def test_resumed_coverage_equals_uninterrupted(tmp_path):
     coverage.run(many, str(tmp_path))
 
 
+_STUDY = study.StudyConfig(
+    ('FiveStateChain',),
+    ('linear_srdice',),
+    'main',
+    (0,),
+    dataclasses.replace(_ESTIMATORS, select='flow'),
+    truth_episodes=5,
+    policy='random',
+    num_transitions=1000,
+)
+
+
 def test_a_study_is_run_once(tmp_path):
-  config = study.StudyConfig(
-      ('FiveStateChain',),
-      ('linear_srdice',),
-      'main',
-      (0,),
-      dataclasses.replace(_ESTIMATORS, select='flow'),
-      truth_episodes=5,
-      policy='random',
-      num_transitions=1000,
-  )
-  (first,) = study.run(config, str(tmp_path))
+  (first,) = study.run(_STUDY, str(tmp_path))
   assert [result.method for result in first.results] == ['linear_srdice']
   (path,) = tmp_path.glob('runs/*/seed0/estimate.json')
   content = json.loads(path.read_text())
   content['methods'][0]['estimate'] = 123.0
   path.write_text(json.dumps(content))
-  (second,) = study.run(config, str(tmp_path))
+  (second,) = study.run(_STUDY, str(tmp_path))
   assert second.results[0].estimate == 123.0  # Read, not computed.
   assert second.rank_correlation == first.rank_correlation
+
+
+def test_another_policy_of_the_same_name_is_another_run(tmp_path):
+  path = tmp_path / 'policy.npy'
+  config = dataclasses.replace(_STUDY, policy=str(path))
+  np.save(path, np.full((5, 2), 0.5))
+  list(study.run(config, str(tmp_path)))
+  np.save(path, np.tile([0.25, 0.75], (5, 1)))
+  with pytest.raises(errors.UserError, match='with task.policy_checksum='):
+    list(study.run(config, str(tmp_path)))
