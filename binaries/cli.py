@@ -85,7 +85,7 @@ def run(main: _Main) -> None:
 
 def _parse_flags_and_call(main: _Main) -> int | None:
   if not _HELP.isdisjoint(sys.argv[1:]):
-    print(_help_text())
+    _print_help()
     return 0
   try:
     program, *extra = flags.FLAGS(sys.argv)
@@ -110,6 +110,13 @@ def _unknown_flag(name: str) -> str:
   return f'no flag --{name}; ' + (
       f'did you mean --{near[0]}?' if near else '--help lists the flags'
   )
+
+
+def _print_help() -> None:
+  try:
+    print(_help_text(), flush=True)
+  except BrokenPipeError:  # Who reads it has seen enough: `--help | head`.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _help_text() -> str:

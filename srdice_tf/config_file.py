@@ -12,6 +12,20 @@ from srdice_tf import errors
 FILE_NAME = 'config.json'
 
 
+def make_directory(directory: str):
+  """Makes the directory of a run, so that a wrong path fails before any work.
+
+  Raises:
+    UserError: if it cannot be made.
+  """
+  try:
+    os.makedirs(directory, exist_ok=True)
+  except OSError as error:
+    raise errors.UserError(
+        f'--output_dir={directory}: {error.strerror}.'
+    ) from error
+
+
 def claim(directory: str, config, changeable: Collection[str] = ()):
   """Writes the settings, or refuses a directory that holds a run of others.
 
@@ -26,7 +40,7 @@ def claim(directory: str, config, changeable: Collection[str] = ()):
   Raises:
     UserError: if a field differs; it is named.
   """
-  os.makedirs(directory, exist_ok=True)
+  make_directory(directory)
   path = os.path.join(directory, FILE_NAME)
   wanted = json.loads(json.dumps(dataclasses.asdict(config)))
   if os.path.exists(path):

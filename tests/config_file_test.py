@@ -67,3 +67,9 @@ def test_a_field_that_is_no_more_is_refused(tmp_path):
   config_file.write_json(path, {'name': 'x', 'old': 1})
   with pytest.raises(errors.UserError, match='old=1, asked for is None'):
     config_file.claim(tmp_path, _Config('x'))
+
+
+def test_a_directory_that_cannot_be_made(tmp_path):
+  (tmp_path / 'file').touch()
+  with pytest.raises(errors.UserError, match='file/x: Not a directory'):
+    config_file.claim(tmp_path / 'file' / 'x', _Config('x'))

@@ -23,7 +23,7 @@ class RunFiles:
 
   def __init__(self, directory: str):
     self._directory = directory
-    os.makedirs(self.path('snapshots'), exist_ok=True)
+    config_file.make_directory(self.path('snapshots'))
 
   def path(self, *names: str) -> str:
     return os.path.join(self._directory, *names)

@@ -61,7 +61,12 @@ def test_a_killed_run_resumes_to_the_same_curve(tmp_path):
 
 
 def test_mistakes_are_one_line(tmp_path):
-  code, _, errors = _finish(_start(tmp_path, env='CartPol-v1'))
-  assert code == 1
-  assert errors.startswith('error: --env=CartPol-v1: no such environment.')
-  assert len(errors.splitlines()) == 1
+  (tmp_path / 'file').touch()
+  for directory, flags, message in (
+      (tmp_path, {'env': 'CartPol-v1'}, '--env=CartPol-v1: no such env'),
+      (tmp_path / 'file' / 'x', {}, f'--output_dir={tmp_path}/file/x'),
+  ):
+    code, _, errors = _finish(_start(directory, **flags))
+    assert code == 1
+    assert errors.startswith(f'error: {message}')
+    assert len(errors.splitlines()) == 1

@@ -221,3 +221,11 @@ def test_two_binaries_in_one_process_share_flags(tmp_path):
       check=True,
   )
   assert process.stdout == "0.5 0.5\n['gamma']\n"
+
+
+def test_help_may_be_left_half_read(binary):
+  process = binary('pass', '--help')
+  process.stdout.close()  # As `head` does once it has its lines.
+  errors = process.stderr.read()
+  assert process.wait(timeout=60) == 0
+  assert errors == ''
