@@ -27,13 +27,14 @@ _CONFIG = config_lib.Config(
 )
 
 
-def _train(finite_problem, names, **changes):
+def _make(finite_problem, names, **changes):
   config = dataclasses.replace(_CONFIG, **changes)
-  estimators = registry.make_estimators(
-      names, finite_problem.problem, config, seed=0
-  )
-  trainer = training.Trainer(estimators)
-  trainer.run()
+  return registry.make_estimators(names, finite_problem.problem, config, seed=0)
+
+
+def _train(finite_problem, names, **changes):
+  estimators = _make(finite_problem, names, **changes)
+  training.Trainer(estimators).run()
   return estimators
 
 
@@ -87,12 +88,18 @@ def test_theorem_4_on_learned_features(on_chain):
 
 
 def test_ratio_estimators_on_the_chain(chain):
-  estimators = _train(
+  estimators = _make(
       chain,
       ['dual_dice', 'gradient_dice'],
       updates=16_000,
       dual_dice_learning_rate=2e-4,
       gradient_dice_learning_rate=2e-4,
+  )
+  means = {name: [] for name in estimators}
+  training.Trainer(estimators, interval=100).run(
+      lambda report: means[report.method].append(
+          estimators[report.method].ratios().numpy().mean()
+      )
   )
   for name, estimator in estimators.items():
     ratios = estimator.ratios().numpy()
@@ -103,7 +110,9 @@ def test_ratio_estimators_on_the_chain(chain):
         err_msg=name,
     )
     assert float(estimator.estimate()) == pytest.approx(chain.value, rel=0.2)
-    assert ratios.mean() == pytest.approx(1.0, abs=0.02), name
+    # Players of a saddle point circle around it: their mean is what settles.
+    assert len(means[name]) == 160
+    assert np.mean(means[name][80:]) == pytest.approx(1.0, abs=0.02), name
 
 
 def test_kept_ratios_follow_the_weights(chain):
