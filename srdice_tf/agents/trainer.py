@@ -109,7 +109,7 @@ class Trainer:
   def seconds_left(self) -> float:
     """Returns how long the rest takes; NaN before the first update.
 
-    The random steps at first take a tenth of the time of those with updates.
+    The random steps at first take far less time than those with updates.
     """
     first_step, first_update, first_second = self._first
     updates = self.updates - first_update
