@@ -3,6 +3,7 @@
 import dataclasses
 
 from srdice_tf import errors
+from srdice_tf import ranges
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,44 +51,49 @@ class Config:
     bootstrap_draws: of the 95% intervals; 0 for none.
   """
 
-  encoder_steps: int = 30_000
-  successor_steps: int = 100_000
-  updates: int = 250_000
-  num_features: int = 256
-  batch_size: int = 256
-  ratio_batch_size: int = 2048
-  learning_rate: float = 3e-4
-  dual_dice_learning_rate: float = 5e-5
-  gradient_dice_learning_rate: float = 1e-5
-  gradient_dice_u_learning_rate: float = 1e-2
-  ratio_learning_rate: float = 0.0
-  adam_epsilon: float = 1e-8
-  ratio_adam_epsilon: float = 0.0
-  tau: float = 0.005
-  target_interval: int = 0
-  next_state_weight: float = 1.0
-  action_weight: float = 1.0
-  reward_weight: float = 0.1
-  feature_weight: float = 0.1
-  ridge: float = 1e-6
-  start_pool: int = 16_384
-  dual_dice_power: float = 2.0
-  gradient_dice_norm_weight: float = 1.0
+  encoder_steps: int = ranges.at_least(0, 30_000)
+  successor_steps: int = ranges.at_least(0, 100_000)
+  updates: int = ranges.at_least(0, 250_000)
+  num_features: int = ranges.at_least(1, 256)
+  batch_size: int = ranges.at_least(1, 256)
+  ratio_batch_size: int = ranges.at_least(1, 2048)
+  learning_rate: float = ranges.positive(3e-4)
+  dual_dice_learning_rate: float = ranges.positive(5e-5)
+  gradient_dice_learning_rate: float = ranges.positive(1e-5)
+  gradient_dice_u_learning_rate: float = ranges.positive(1e-2)
+  ratio_learning_rate: float = ranges.at_least(0, 0.0)
+  adam_epsilon: float = ranges.positive(1e-8)
+  ratio_adam_epsilon: float = ranges.at_least(0, 0.0)
+  tau: float = ranges.share(0.005)
+  target_interval: int = ranges.at_least(0, 0)
+  next_state_weight: float = ranges.at_least(0, 1.0)
+  action_weight: float = ranges.at_least(0, 1.0)
+  reward_weight: float = ranges.at_least(0, 0.1)
+  feature_weight: float = ranges.at_least(0, 0.1)
+  ridge: float = ranges.at_least(0, 1e-6)
+  start_pool: int = ranges.at_least(1, 16_384)
+  dual_dice_power: float = ranges.inside(1, 1_000, 2.0)
+  gradient_dice_norm_weight: float = ranges.at_least(0, 1.0)
   gradient_dice_f_penalty: bool = True
-  tabular_successor: str = 'empirical'
-  tabular_learning_rate: float = 0.1
-  tabular_regularizer: float = 1e-8
+  tabular_successor: str = ranges.one_of(
+      ('empirical', 'given', 'td'), 'empirical'
+  )
+  tabular_learning_rate: float = ranges.inside(0, 2, 0.1)
+  tabular_regularizer: float = ranges.at_least(0, 1e-8)
   tabular_discount_data: bool = False
-  tabular_missing_mass: float = 0.01
-  pixel_scale: float = 255.0
-  second_filters: int = 64
-  select: str = 'none'
+  tabular_missing_mass: float = ranges.share(0.01)
+  pixel_scale: float = ranges.positive(255.0)
+  second_filters: int = ranges.at_least(1, 64)
+  select: str = ranges.one_of(('none', 'flow'), 'none')
   linear_features: str = 'auto'
-  linear_num_features: int = 512
-  linear_scale: float = 1.0
-  linear_ridge: float = 1e-3
-  linear_next_actions: int = 4
-  bootstrap_draws: int = 200
+  linear_num_features: int = ranges.at_least(2, 512)
+  linear_scale: float = ranges.positive(1.0)
+  linear_ridge: float = ranges.at_least(0, 1e-3)
+  linear_next_actions: int = ranges.at_least(1, 4)
+  bootstrap_draws: int = ranges.at_least(0, 200)
+
+  def __post_init__(self):
+    ranges.check(self)
 
 
 PRESETS = {

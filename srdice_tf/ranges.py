@@ -1,0 +1,96 @@
+"""Ranges of settings: each stands beside its field, all are checked here.
+
+A config reads `tau: float = ranges.share(0.005)` and calls `ranges.check(self)`
+in `__post_init__`, so that flags and library calls are held to the same.
+"""
+
+from collections.abc import Callable
+import dataclasses
+import math
+import numbers
+
+from srdice_tf import errors
+
+_KEY = 'range'
+_REQUIRED = dataclasses.MISSING
+_KINDS = {
+    int: (numbers.Integral, 'a whole number'),
+    float: (numbers.Real, 'a number'),
+    bool: (bool, 'True or False'),
+    str: (str, 'text'),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+  """What a setting may be, as a test and in words."""
+
+  holds: Callable[[object], bool]
+  words: str
+
+
+def at_least(low, default=_REQUIRED):
+  """A field of numbers not below `low`."""
+  return _field(default, lambda x: x >= low, f'at least {low:,}')
+
+
+def positive(default=_REQUIRED):
+  """A field of numbers above 0."""
+  return _field(default, lambda x: x > 0, 'above 0')
+
+
+def between(low, high, default=_REQUIRED):
+  """A field of numbers from `low` to `high`, both included."""
+  words = f'from {low:,} to {high:,}'
+  return _field(default, lambda x: low <= x <= high, words)
+
+
+def share(default=_REQUIRED):
+  """A field of numbers from 0 to 1, both included."""
+  return between(0, 1, default)
+
+
+def inside(low, high, default=_REQUIRED):
+  """A field of numbers between `low` and `high`, neither included."""
+  words = f'between {low:,} and {high:,}'
+  return _field(default, lambda x: low < x < high, words)
+
+
+def one_of(choices, default=_REQUIRED):
+  """A field whose values are listed."""
+  words = f'one of {", ".join(map(str, choices))}'
+  return _field(default, lambda x: x in choices, words)
+
+
+def _field(default, holds, words):
+  metadata = {_KEY: Range(holds, words)}
+  if default is _REQUIRED:
+    return dataclasses.field(metadata=metadata)
+  return dataclasses.field(default=default, metadata=metadata)
+
+
+def check(config):
+  """Checks each field of a dataclass: its type, then its range.
+
+  Numbers must be finite. Fields of other types than numbers, flags and text
+  are left alone: they check themselves.
+
+  Raises:
+    UserError: naming the first field that is wrong, and what was expected.
+  """
+  for field in dataclasses.fields(config):
+    value = getattr(config, field.name)
+    found = field.metadata.get(_KEY)
+    kind, words = _KINDS.get(field.type, (object, ''))
+    expected = ' '.join(filter(None, [words, found.words if found else '']))
+    if not _is_of(value, kind) or (found and not found.holds(value)):
+      raise errors.UserError(
+          f'--{field.name}={value}: expected {expected}.'
+      )
+
+
+def _is_of(value, kind) -> bool:
+  if kind in (numbers.Integral, numbers.Real):
+    is_number = isinstance(value, kind) and not isinstance(value, bool)
+    return is_number and math.isfinite(value)
+  return isinstance(value, kind)

@@ -1,0 +1,70 @@
+"""Tests that each setting of the estimators is held to its range."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from srdice_tf import errors
+from srdice_tf import ranges
+from srdice_tf.estimators import config as config_lib
+
+
+@dataclasses.dataclass(frozen=True)
+class _Example:
+  """One field of each kind."""
+
+  size: int = ranges.at_least(1)
+  rate: float = ranges.positive(0.5)
+  tau: float = ranges.share(0.5)
+  gamma: float = ranges.inside(0, 1, 0.9)
+  kind: str = ranges.one_of(('a', 'b'), 'a')
+  is_on: bool = False
+  free: float = 0.0
+
+  def __post_init__(self):
+    ranges.check(self)
+
+
+@pytest.mark.parametrize(
+    'field, value, expected',
+    [
+        ('size', 0, 'a whole number at least 1'),
+        ('size', 1.0, 'a whole number at least 1'),
+        ('size', True, 'a whole number at least 1'),
+        ('size', None, 'a whole number at least 1'),
+        ('rate', 0.0, 'a number above 0'),
+        ('rate', math.nan, 'a number above 0'),
+        ('rate', math.inf, 'a number above 0'),
+        ('tau', 1.1, 'a number from 0 to 1'),
+        ('gamma', 1.0, 'a number between 0 and 1'),
+        ('kind', 'c', 'text one of a, b'),
+        ('is_on', 1, 'True or False'),
+        ('free', math.nan, 'a number'),
+        ('free', '0', 'a number'),
+    ],
+)
+def test_what_is_out_of_range_is_named(field, value, expected):
+  fields = {'size': 1, field: value}
+  with pytest.raises(errors.UserError) as error:
+    _Example(**fields)
+  assert str(error.value) == f'--{field}={value}: expected {expected}.'
+
+
+def test_what_is_in_range_passes():
+  _Example(size=np.int64(3), rate=1, tau=0, gamma=np.float32(0.5), kind='b')
+
+
+_FIELDS = [
+    field
+    for field in dataclasses.fields(config_lib.Config)
+    if field.type in (int, float)
+]
+
+
+@pytest.mark.parametrize('field', _FIELDS, ids=lambda field: field.name)
+def test_each_number_of_the_estimators_has_a_range(field):
+  for value in (-1, math.nan, math.inf):
+    with pytest.raises(errors.UserError, match=f'--{field.name}='):
+      config_lib.Config(**{field.name: value})
