@@ -1,196 +1,175 @@
-"""What BUILD says, and what it should say.
+"""Writes BUILD, and the lock file it takes packages from, from the sources.
 
-`python -m tests.build_file` writes BUILD anew from the sources.
+`python -m tests.build_file` writes BUILD anew; with `--lock` also
+tests/requirements_lock.txt, from what is installed.
 """
 
-import ast
-import dataclasses
+from importlib import metadata
 import pathlib
+import re
+import sys
+import textwrap
+
+from packaging import requirements as requirements_lib
 
 from tests import source_tree
 
 PATH = source_tree.ROOT / 'BUILD'
-RULES = ('py_library', 'py_binary', 'py_test')
-
-# Files that targets need beside their sources.
-_DATA = {
-    'policies': [':pretrained'],
-    'build_test': [':tree'],
-    'imports_test': [':tree'],
-    'setup_test': [':tree'],
-    'style_test': [':tree'],
-}
+_LOCK = 'tests/requirements_lock.txt'
+LOCK = source_tree.ROOT / _LOCK
+REQUIREMENTS = 'requirements.txt', 'tests/requirements.txt'
+_PRETRAINED = 'srdice_tf/policies/pretrained'
+_PYTEST = '@pypi//pytest', '@pypi//pytest_xdist'
 _HEADER = """\
-# Targets mirror the layers of the code: one library for each package and each
-# top-level module of srdice_tf, a binary for each program, a test for each
-# test file. Dependencies are the imports of the files: tests/build_test.py
-# holds it, and `python -m tests.build_file` writes this file anew. Packages of
-# third parties come from requirements.txt.
+# One library for each package and each top-level module of srdice_tf, a binary
+# for each program, a test for each directory of tests. Dependencies are the
+# imports of the files; @pypi are the packages of tests/requirements_lock.txt.
+# `python -m tests.build_file` writes this file, tests/build_test.py holds it.
 
 load("@rules_python//python:defs.bzl", "py_binary", "py_library", "py_test")
 
 package(default_visibility = ["//visibility:public"])
-
-filegroup(
-    name = "pretrained",
-    srcs = glob(
-        ["srdice_tf/policies/pretrained/**"],
-        allow_empty = True,
-    ),
-)
-
-filegroup(
-    name = "tree",
-    srcs = glob(
-        [
-            "binaries/**",
-            "srdice_tf/**",
-            "tests/**",
-        ],
-        exclude = ["**/__pycache__/**"],
-    ) + [
-        ".ci/run",
-        "BUILD",
-        "pyproject.toml",
-        "requirements.txt",
-    ],
-)
 """
 
 
-@dataclasses.dataclass
-class Target:
-  """One rule of BUILD; files and labels are sorted."""
-
-  rule: str
-  name: str
-  srcs: list[str]
-  deps: list[str] = dataclasses.field(default_factory=list)
-  data: list[str] = dataclasses.field(default_factory=list)
-
-  def render(self) -> str:
-    """Returns the rule as buildifier would lay it out."""
-    lines = [f'{self.rule}(', f'    name = "{self.name}",']
-    if self.name == 'testing':
-      lines.append('    testonly = True,')
-    lines += _attribute('srcs', self.srcs)
-    if self.rule == 'py_test':
-      # Run as a program, the file would define tests and run none.
-      lines += _attribute('args', self.srcs)
-    lines += _attribute('data', self.data)
-    if self.rule == 'py_binary':
-      lines.append(f'    main = "{self.srcs[0]}",')
-    if self.rule == 'py_test':
-      lines.append('    main_module = "pytest",')
-    lines += _attribute('deps', self.deps)
-    return '\n'.join(lines + [')']) + '\n'
+def render() -> str:
+  """Returns what BUILD should say."""
+  sources = {}
+  for path in source_tree.files():
+    sources.setdefault(_target_of(path), []).append(path)
+  targets = [
+      _render(rule, name, paths) for (rule, name), paths in sources.items()
+  ]
+  shipped = (source_tree.ROOT / _PRETRAINED).rglob('*.*')
+  files = sorted(str(p.relative_to(source_tree.ROOT)) for p in shipped)
+  pretrained = _call('filegroup', name='pretrained', srcs=files)
+  return '\n'.join([_HEADER, pretrained, *sorted(targets)])
 
 
-def _attribute(name: str, values: list[str]) -> list[str]:
-  if len(values) < 2:
-    return [f'    {name} = ["{value}"],' for value in values]
-  items = [f'        "{value}",' for value in values]
-  return [f'    {name} = [', *items, '    ],']
-
-
-def target_of(path: str) -> tuple[str, str]:
+def _target_of(path: str) -> tuple[str, str]:
   """Returns rule and name of the target that a source file belongs to."""
-  parts = pathlib.PurePosixPath(path).with_suffix('').parts
+  parent = pathlib.PurePosixPath(path).parent.name
+  stem = pathlib.PurePosixPath(path).stem
   if path.startswith('srdice_tf/'):
     return 'py_library', source_tree.unit(path)
   if path.endswith('_test.py'):
-    return 'py_test', '_'.join(parts[1:])
+    return 'py_test', f'{parent}_test' if parent != 'tests' else 'whole_test'
   if path.startswith('tests/'):
     return 'py_library', 'testing'
   if source_tree.is_entry_point(path):
-    return 'py_binary', '_'.join(parts[1:])
+    return 'py_binary', stem
   return 'py_library', 'cli'
 
 
-def expected() -> list[Target]:
-  """Returns the targets that the sources call for."""
-  targets = {}
-  for path in source_tree.files():
-    rule, name = target_of(path)
-    targets.setdefault(name, Target(rule, name, [])).srcs.append(path)
-  for target in targets.values():
-    target.deps = _dependencies(target)
-    target.data = _DATA.get(target.name, []) + _program_under_test(target)
-  order = lambda target: (RULES.index(target.rule), target.srcs)
-  return sorted(targets.values(), key=order)
+def _render(rule: str, name: str, paths: list[str]) -> str:
+  attributes = {'name': name, 'srcs': paths}
+  dependencies = _dependencies(name, paths)
+  if name == 'policies':
+    attributes['data'] = [':pretrained']
+  if name == 'testing':
+    attributes['testonly'] = True
+  if rule == 'py_binary':
+    attributes['main'] = paths[0]
+  if rule == 'py_test':
+    # Run as a program, a file would define tests and run none.
+    parents = {str(pathlib.PurePosixPath(path).parent) for path in paths}
+    attributes |= {'args': sorted(parents), 'main_module': 'pytest'}
+    dependencies = sorted({*dependencies, *_PYTEST, ':testing'})
+  if name in ('binaries_test', 'whole_test'):
+    # They start programs, or read the sources themselves.
+    targets = {_target_of(path) for path in source_tree.files()}
+    attributes['data'] = [
+        'BUILD', 'MODULE.bazel', *REQUIREMENTS, _LOCK, 'pyproject.toml',
+        *sorted(f':{other}' for kind, other in targets if kind != 'py_test'),
+    ]
+  return _call(rule, **attributes, deps=dependencies)
 
 
-def _dependencies(target: Target) -> list[str]:
-  imported = set().union(*map(source_tree.first_party, target.srcs))
-  names = {target_of(path)[1] for path in imported}
-  return sorted(f':{name}' for name in names - {target.name})
+def _dependencies(name: str, paths: list[str]) -> list[str]:
+  """Returns the labels of what the files of a target import."""
+  ours = {_target_of(p)[1] for f in paths for p in source_tree.first_party(f)}
+  theirs = set().union(*map(source_tree.third_party, paths))
+  packages = {_distribution(n) for n in theirs - sys.stdlib_module_names}
+  labels = {f':{other}' for other in ours - {name}}
+  return sorted(labels) + sorted(f'@pypi//{_label(p)}' for p in packages)
 
 
-def _program_under_test(target: Target) -> list[str]:
-  """Returns the target of a program that a test starts: tests/ mirrors it."""
-  path = target.srcs[0].removeprefix('tests/').replace('_test.py', '.py')
-  is_program = path.startswith('binaries/') and path != target.srcs[0]
-  exists = (source_tree.ROOT / path).exists()
-  return [f':{target_of(path)[1]}'] if is_program and exists else []
+def _distribution(module: str) -> str:
+  """Returns the package that a module is installed by."""
+  return metadata.packages_distributions()[module][0]
 
 
-def render() -> str:
-  return '\n'.join([_HEADER] + [target.render() for target in expected()])
+def _label(package: str) -> str:
+  return re.sub(r'[-_.]+', '_', package).lower()
 
 
-# The part of Python's syntax that is Starlark too, as far as BUILD needs it.
-_STARLARK = (
-    ast.Module,
-    ast.Expr,
-    ast.Call,
-    ast.keyword,
-    ast.Name,
-    ast.Load,
-    ast.Constant,
-    ast.List,
-    ast.Dict,
-    ast.BinOp,
-    ast.Add,
-)
+def _call(rule: str, **attributes) -> str:
+  lines = [f'{rule}(']
+  for name, value in attributes.items():
+    if isinstance(value, list):
+      value = _list(value) if value else None
+    elif isinstance(value, str):
+      value = _quote(value)
+    if value is not None:
+      lines.append(f'    {name} = {value},')
+  return '\n'.join([*lines, ')\n'])
 
 
-def evaluate(text: str) -> list[tuple[str, tuple, dict]]:
-  """Returns the calls that a BUILD file makes: function, arguments, keywords.
-
-  Raises:
-    ValueError: if the text is not Starlark or calls an unknown function.
-  """
-  module = ast.parse(text, 'BUILD')
-  for node in ast.walk(module):
-    if not isinstance(node, _STARLARK):
-      raise ValueError(f'not allowed in BUILD: {ast.unparse(node)}')
-  calls = []
-
-  def record(name):
-    return lambda *args, **kwargs: calls.append((name, args, kwargs))
-
-  def load(label, *names):
-    record('load')(label, *names)
-    # A rule exists only once it is loaded.
-    namespace.update({name: record(name) for name in names})
-
-  namespace = {'__builtins__': {}, 'load': load, 'glob': _glob}
-  namespace |= {name: record(name) for name in ('package', 'filegroup')}
-  try:
-    exec(compile(module, 'BUILD', 'exec'), namespace)
-  except (NameError, TypeError) as error:
-    raise ValueError(f'BUILD: {error}') from error
-  return calls
+def _list(values: list[str]) -> str:
+  """Returns a list, by the names in it where all are of one directory."""
+  parents = {value.rpartition('/')[0] for value in values}
+  is_python = all(value.endswith('.py') for value in values)
+  if len(values) > 2 and len(parents) == 1 and is_python:
+    names = [pathlib.PurePosixPath(value).stem for value in values]
+    pattern = _quote(f'{parents.pop()}/%s.py')
+    return f'[{pattern} % name for name in {_list(names)}]'
+  text = ', '.join(map(_quote, values))
+  if len(text) < 60:
+    return f'[{text}]'
+  indent = ' ' * 8
+  text = textwrap.fill(
+      text, 80, initial_indent=indent, subsequent_indent=indent,
+      break_long_words=False, break_on_hyphens=False,
+  )
+  return f'[\n{text},\n    ]'
 
 
-def _glob(include, exclude=(), allow_empty=False) -> list[str]:
-  del exclude
-  root = source_tree.ROOT
-  found = [p for pattern in include for p in root.glob(pattern)]
-  if not found and not allow_empty:
-    raise ValueError(f'BUILD: nothing matches {include}')
-  return [path.relative_to(root).as_posix() for path in found]
+def _quote(text: str) -> str:
+  return f'"{text}"'
+
+
+def requirements() -> list[requirements_lib.Requirement]:
+  """Returns what the requirements files name."""
+  lines = []
+  for name in REQUIREMENTS:
+    lines += (source_tree.ROOT / name).read_text().split('\n')
+  wanted = (line.partition('#')[0].strip() for line in lines)
+  return [
+      requirements_lib.Requirement(line)
+      for line in wanted
+      if line and not line.startswith('-')
+  ]
+
+
+def lock() -> str:
+  """Returns the installed versions of all that is required, directly or not."""
+  found, todo = {}, [(each, '') for each in requirements()]
+  while todo:
+    each, extra = todo.pop()
+    if each.marker and not each.marker.evaluate({'extra': extra}):
+      continue
+    key = _label(each.name), *sorted(each.extras)
+    if key in found:
+      continue
+    package = metadata.distribution(each.name)
+    found[key] = f'{package.name}=={package.version}'
+    for extra in ('', *each.extras):
+      needs = map(requirements_lib.Requirement, package.requires or ())
+      todo += [(need, extra) for need in needs]
+  return '\n'.join(sorted(set(found.values()), key=str.lower)) + '\n'
 
 
 if __name__ == '__main__':
   PATH.write_text(render())
+  if '--lock' in sys.argv[1:]:
+    LOCK.write_text(lock())
