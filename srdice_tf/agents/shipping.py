@@ -166,8 +166,7 @@ def _known_figures(card_path: str) -> dict[str, dict]:
   """Returns what was measured before, by the checksum of the weights."""
   if not os.path.exists(card_path):
     return {}
-  with open(card_path) as file:
-    card = json.load(file)
+  card = weights.read_card(card_path)
   return {
       entry['sha256']: {
           key: value for key, value in entry.items()

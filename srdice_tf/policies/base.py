@@ -23,6 +23,11 @@ def is_discrete(action_spec) -> bool:
   return tf.as_dtype(action_spec.dtype).is_integer
 
 
+def describe(spec) -> str:
+  """Returns type and shape of a spec for an error, such as float32[3]."""
+  return f'{tf.as_dtype(spec.dtype).name}{list(spec.shape)}'
+
+
 def _trunk(observation_spec, rng, trunk=PAPER_TRUNK) -> tuple[list, int]:
   """Returns the layers below the head and the number of their outputs."""
   if len(observation_spec.shape) == 3:

@@ -35,29 +35,40 @@ def load(
     UserError: if there is no such policy, or it does not fit.
   """
   specs = observation_spec, action_spec
-  kind, _, checkpoint = name.partition(':')
+  kind, colon, checkpoint = name.partition(':')
   if name == RANDOM:
     return composed.UniformPolicy(*specs)
   if name == UNTRAINED:
     return base.deterministic_policy(*specs)
   if kind == PRETRAINED:
+    checkpoint = checkpoint if colon else weights.BEST
     policy = tabular.shipped(env_id, *specs)
     if policy is not None:
+      _check_only_one(name, env_id, checkpoint)
       return policy
-    network = weights.load_pretrained(env_id, *specs, checkpoint or 'best')
+    network = weights.load_pretrained(env_id, *specs, checkpoint)
     return base.deterministic_policy(*specs, network)
   if os.path.isdir(name):
     return saved.load(name, *specs)
   if os.path.isfile(name) and name.endswith('.npy'):
     return tabular.load(name, *specs)
-  if os.path.isfile(name):
+  if os.path.isfile(name) and name.endswith('.npz'):
     network = weights.load_network(name, *specs)
     return base.deterministic_policy(*specs, network)
+  found = 'of no known kind' if os.path.exists(name) else 'no such file'
   raise errors.UserError(
-      f'--policy={name}: no such file or directory; expected {PRETRAINED},'
+      f'--policy={name}: {found}; expected {PRETRAINED},'
       f' {UNTRAINED}, {RANDOM}, a TF-Agents SavedModel or a file of weights'
       ' (.npz) or probabilities (.npy).'
   )
+
+
+def _check_only_one(name: str, env_id: str, checkpoint: str):
+  if checkpoint != weights.BEST:
+    raise errors.UserError(
+        f'--policy={name}: {env_id} is a finite MDP with one policy of its'
+        f' own; expected {PRETRAINED}.'
+    )
 
 
 def load_behaviour(

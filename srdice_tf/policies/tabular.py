@@ -8,6 +8,8 @@ import tensorflow_probability as tfp
 from tf_agents.trajectories import policy_step
 
 from srdice_tf import errors
+from srdice_tf.policies import array_files
+from srdice_tf.policies import base
 from srdice_tf.policies import composed
 
 tfd = tfp.distributions
@@ -83,11 +85,24 @@ def load(path: str, observation_spec, action_spec) -> TabularPolicy:
   Raises:
     UserError: if it is no such table.
   """
-  try:
-    table = np.load(path).astype(np.float64)
-  except (OSError, ValueError) as error:
-    raise errors.UserError(f'--policy={path}: {error}.') from error
-  return TabularPolicy(observation_spec, action_spec, table, f'--policy={path}')
+  if not is_finite(observation_spec, action_spec):
+    raise errors.UserError(
+        f'--policy={path}: tables of probabilities are for finite MDPs; the'
+        f' environment has {base.describe(observation_spec)} observations and'
+        f' {base.describe(action_spec)} actions; expected a SavedModel or file'
+        ' of weights (.npz).'
+    )
+  source = f'--policy={path}'
+  table = array_files.read_npy(path, source)
+  return TabularPolicy(observation_spec, action_spec, table, source)
+
+
+def is_finite(observation_spec, action_spec) -> bool:
+  """Returns whether states and actions are numbered."""
+  return all(
+      spec.shape == () and base.is_discrete(spec)
+      for spec in (observation_spec, action_spec)
+  )
 
 
 def _shape(observation_spec, action_spec) -> tuple[int, int]:

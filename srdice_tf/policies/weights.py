@@ -6,12 +6,13 @@ import os
 import numpy as np
 
 from srdice_tf import errors
+from srdice_tf.policies import array_files
 from srdice_tf.policies import base
 
 PRETRAINED_DIR = os.path.join(os.path.dirname(__file__), 'pretrained')
 # 'separate' is of another agent: the behaviour policy of the setting.
-SEPARATE = 'separate'
-CHECKPOINTS = ('best', 'good', 'medium', 'weak', SEPARATE)
+BEST, SEPARATE = 'best', 'separate'
+CHECKPOINTS = (BEST, 'good', 'medium', 'weak', SEPARATE)
 
 
 def save(path: str, network, dtype=np.float32):
@@ -27,9 +28,15 @@ def save(path: str, network, dtype=np.float32):
 
 
 def restore(path: str, network):
-  """Reads what `save` wrote into the variables of `network`."""
-  with np.load(path) as file:
-    arrays = [file[name] for name in sorted(file.files)]
+  """Reads what `save` wrote into the variables of `network`.
+
+  Raises:
+    UserError: if it cannot be read or is of another network.
+  """
+  _assign(path, array_files.read_npz(path), network)
+
+
+def _assign(path: str, arrays: list[np.ndarray], network):
   found = [array.shape for array in arrays]
   expected = [tuple(variable.shape) for variable in network.variables]
   if found != expected:
@@ -52,14 +59,13 @@ def load_network(path: str, observation_spec, action_spec):
   """Returns the network whose weights are in `path`.
 
   Raises:
-    UserError: if they are not of a network for these specs.
+    UserError: if they cannot be read or are not of a network for these specs.
   """
-  with np.load(path) as file:
-    first = file[min(file.files)].shape
-  is_small = first[-1:] == (base.SMALL_TRUNK.convolutions[0][0],)
+  arrays = array_files.read_npz(path)
+  is_small = arrays[0].shape[-1:] == (base.SMALL_TRUNK.convolutions[0][0],)
   trunk = base.SMALL_TRUNK if is_small else base.PAPER_TRUNK
   network = make_network(observation_spec, action_spec, trunk)
-  restore(path, network)
+  _assign(path, arrays, network)
   return network
 
 
@@ -74,16 +80,39 @@ def file_name(checkpoint: str) -> str:
     raise errors.UserError(
         f'checkpoint {checkpoint!r}: expected one of {", ".join(CHECKPOINTS)}.'
     )
-  return 'weights.npz' if checkpoint == 'best' else f'{checkpoint}.npz'
+  return 'weights.npz' if checkpoint == BEST else f'{checkpoint}.npz'
 
 
 def load_card(env_id: str) -> dict:
-  """Returns what is known about the shipped policies of an environment."""
+  """Returns what is known about the shipped policies of an environment.
+
+  Raises:
+    UserError: if none is shipped or the card is damaged.
+  """
   path = os.path.join(directory(env_id), 'card.json')
   if not os.path.exists(path):
     raise _not_shipped(env_id, 'td3|ddqn')
-  with open(path) as file:
-    return json.load(file)
+  return read_card(path)
+
+
+def read_card(path: str) -> dict:
+  """Returns the card of shipped policies in a file.
+
+  Raises:
+    UserError: if it is damaged.
+  """
+  try:
+    with open(path) as file:
+      card = json.load(file)
+    for entry in (card, *card['checkpoints'].values()):
+      _ = entry['file'], entry['sha256']
+    _ = card['environment']['id']
+  except (ValueError, KeyError, TypeError, AttributeError) as error:
+    raise errors.UserError(
+        f'{path}: damaged ({type(error).__name__}: {error}); expected the card'
+        ' that train_policy.py --ship writes: restore the file or ship anew.'
+    ) from error
+  return card
 
 
 def _not_shipped(env_id: str, agent: str) -> errors.UserError:
@@ -95,7 +124,7 @@ def _not_shipped(env_id: str, agent: str) -> errors.UserError:
 
 
 def load_pretrained(
-    env_id: str, observation_spec, action_spec, checkpoint: str = 'best'
+    env_id: str, observation_spec, action_spec, checkpoint: str = BEST
 ):
   """Returns the shipped actor or Q network of an environment.
 

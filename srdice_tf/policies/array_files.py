@@ -1,0 +1,69 @@
+"""Arrays from files that users name: damaged ones are refused in one line."""
+
+import zipfile
+
+import numpy as np
+
+from srdice_tf import errors
+
+
+def read_npz(path: str) -> list[np.ndarray]:
+  """Returns the arrays of an .npz file in the order of their names.
+
+  Raises:
+    UserError: if they cannot be read or are no finite numbers.
+  """
+  try:
+    with zipfile.ZipFile(path) as archive:
+      damaged = archive.testzip()  # Compares the checksum of each array.
+    if damaged is not None:
+      raise ValueError(f'the checksum of {damaged} is wrong')
+    with np.load(path, allow_pickle=False) as file:
+      arrays = {name: file[name] for name in sorted(file.files)}
+  except Exception as error:  # What damage raises depends on where it is.
+    raise _unreadable(path, error, 'an .npz file of weights') from error
+  if not arrays:
+    raise errors.UserError(f'{path}: there are no arrays; expected weights.')
+  for name, array in arrays.items():
+    _check_numbers(array, f'{path}: array {name}')
+    _check_finite(array, f'{path}: array {name}')
+  return list(arrays.values())
+
+
+def read_npy(path: str, source: str) -> np.ndarray:
+  """Returns the array of an .npy file, which errors call `source`.
+
+  Raises:
+    UserError: if it cannot be read or holds no numbers.
+  """
+  try:
+    with open(path, 'rb') as file:
+      array = np.lib.format.read_array(file, allow_pickle=False)
+  except Exception as error:
+    raise _unreadable(source, error, 'an .npy file of probabilities') from error
+  _check_numbers(array, source)
+  return array
+
+
+def _unreadable(source: str, error: Exception, kind: str) -> errors.UserError:
+  reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+  return errors.UserError(
+      f'{source}: cannot be read: {reason.rstrip(".")}; expected {kind}.'
+  )
+
+
+def _check_numbers(array, source: str):
+  # What is no array in an archive comes as bytes.
+  found = getattr(array, 'dtype', np.dtype(bytes))
+  if found.kind not in 'fiu':
+    raise errors.UserError(f'{source} is of {found}; expected real numbers.')
+
+
+def _check_finite(array: np.ndarray, source: str):
+  with np.errstate(over='ignore'):
+    count = int(np.sum(~np.isfinite(array.astype(np.float32))))
+  if count:
+    raise errors.UserError(
+        f'{source} has {count} values that are NaN or infinite; expected'
+        ' finite numbers.'
+    )
