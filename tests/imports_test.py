@@ -34,7 +34,7 @@ _ALLOWED = {
     'resuming': _DATA,
     'collection': _DATA | {'resuming'} | _SERVICES,
     'evaluation': _DATA | _SERVICES,
-    'agents': _DATA | _SERVICES | {'evaluation'},
+    'agents': _DATA | _SERVICES | {'networks', 'evaluation'},
 }
 for _part in ('reports', 'experiments', 'benchmarks', 'binaries'):
   _ALLOWED[_part] = set(_ALLOWED)  # All above.

@@ -7,6 +7,7 @@ from tf_agents.trajectories import time_step as ts
 from tf_agents.utils import common
 
 from srdice_tf.agents import configs
+from srdice_tf.networks import layers
 from srdice_tf.policies import base
 
 _FINAL_RATE = 0.1  # Of the first learning rate, if it falls.
@@ -24,9 +25,7 @@ def make_agent(
       tensor_spec.from_spec(action_spec),
       q_network=network(),
       target_q_network=network(),
-      optimizer=tf.keras.optimizers.legacy.Adam(
-          _learning_rate(config), epsilon=config.adam_epsilon
-      ),
+      optimizer=layers.adam(_learning_rate(config), config.adam_epsilon),
       epsilon_greedy=config.final_epsilon,
       target_update_period=max(1, target_period),
       td_errors_loss_fn=common.element_wise_huber_loss,

@@ -10,6 +10,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf.agents import configs
+from srdice_tf.networks import layers as layers_lib
 from srdice_tf.policies import base
 
 
@@ -99,13 +100,6 @@ class DelayedTd3Agent(td3_agent.Td3Agent):
     return loss
 
 
-def _adam(config):
-  # The legacy class runs one fused kernel for each variable.
-  return tf.keras.optimizers.legacy.Adam(
-      config.learning_rate, epsilon=config.adam_epsilon
-  )
-
-
 def make_agent(
     observation_spec, action_spec, config: configs.Td3Config, seed: int
 ) -> td3_agent.Td3Agent:
@@ -117,6 +111,7 @@ def make_agent(
     config: the settings.
     seed: of the weights and of the target noise.
   """
+  adam = lambda: layers_lib.adam(config.learning_rate, config.adam_epsilon)
   seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(4)]
   step = tf.Variable(0, dtype=tf.int64, name='train_step')
   critics = [
@@ -136,8 +131,8 @@ def make_agent(
       target_actor_network=target_actor,
       target_critic_network=critics[2],
       target_critic_network_2=critics[3],
-      actor_optimizer=_adam(config),
-      critic_optimizer=_adam(config),
+      actor_optimizer=adam(),
+      critic_optimizer=adam(),
       target_update_tau=config.tau,
       target_update_period=config.delay,
       actor_update_period=config.delay,

@@ -43,6 +43,21 @@ def mlp(
   return model
 
 
-def adam(learning_rate: float, epsilon: float = 1e-8):
-  """Returns Adam with the fused kernel: one operation for each variable."""
-  return tf.keras.optimizers.legacy.Adam(learning_rate, epsilon=epsilon)
+class Adam(tf.keras.optimizers.legacy.Adam):
+  """PyTorch's Adam: epsilon is added to the bias-corrected root.
+
+  The fused kernel, one operation for each variable, adds it to the root before
+  the correction: the same but for a factor, which epsilon is given here. With
+  small gradients and an epsilon of 1.5e-4 the first steps differ by up to 20
+  times.
+  """
+
+  def _prepare_local(self, var_device, var_dtype, apply_state):
+    super()._prepare_local(var_device, var_dtype, apply_state)
+    state = apply_state[(var_device, var_dtype)]
+    state['epsilon'] *= tf.sqrt(1.0 - state['beta_2_power'])
+
+
+def adam(learning_rate, epsilon: float = 1e-8) -> Adam:
+  """Returns Adam for a rate, or for a schedule of rates."""
+  return Adam(learning_rate, epsilon=epsilon)

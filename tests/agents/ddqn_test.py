@@ -94,3 +94,19 @@ def test_learning_rate_falls_to_a_tenth():
   rate = agent._optimizer.learning_rate
   rates = [float(rate(updates)) for updates in (0, 50, 500)]
   np.testing.assert_allclose(rates, [1e-3, 5.5e-4, 1e-4], rtol=1e-5)
+
+
+def test_first_step_has_the_papers_epsilon():
+  """Added to the corrected root, as PyTorch does: g / (|g| + epsilon)."""
+  agent = _agent(learning_rate=1e-3)
+  data = _transitions()
+  scale = 1e-4  # Gradients about as small as epsilon.
+  network = agent._q_network
+  bias = network.variables[-1]
+  before = bias.numpy()
+  slopes = np.clip(_td_errors(agent, data, 0.99), -1.0, 1.0)
+  gradient = np.zeros(4)
+  np.add.at(gradient, data.action, -scale * slopes / len(slopes))
+  _train(agent, data, tf.fill([len(slopes)], np.float32(scale)))
+  expected = before - 1e-3 * gradient / (np.abs(gradient) + 1.5e-4)
+  np.testing.assert_allclose(bias, expected, rtol=1e-3, atol=1e-7)

@@ -8,6 +8,7 @@ from srdice_tf.agents import collector
 from srdice_tf.agents import configs
 from srdice_tf.agents import learner
 from srdice_tf.agents import td3
+from srdice_tf.networks import layers
 
 _OBSERVATIONS = array_spec.ArraySpec((3,), np.float32)
 _ACTIONS = array_spec.BoundedArraySpec((2,), np.float32, -0.4, 0.4)
@@ -132,4 +133,6 @@ def test_first_step_of_adam_is_the_learning_rate():
   _train(agent, _transitions())
   after = agent._critic_network_1.variables[-1].numpy()
   np.testing.assert_allclose(np.abs(after - before), 1e-3, rtol=1e-3)
-  assert agent._critic_optimizer.epsilon == 1e-8
+  for optimizer in (agent._critic_optimizer, agent._actor_optimizer):
+    assert optimizer.epsilon == 1e-8
+    assert isinstance(optimizer, layers.Adam)  # PyTorch's epsilon.
