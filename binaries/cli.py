@@ -75,6 +75,8 @@ def run(main: _Main) -> None:
     code = _fail(f'error: {message}', 2)
   except errors.UserError as error:
     code = _fail(f'error: {error}', 1)
+    if error.details:
+      print(error.details, file=sys.stderr)
   except Exception as error:
     message = _system_error(error)
     if message is None:

@@ -138,7 +138,11 @@ def _run(config, env, py_policy, writer, server, start, save_seconds):
   )
   with interrupts.Deferred() as interrupt, progress as bar:
     while not writer.full and interrupt.received is None:
-      time_step, policy_state = driver.run(time_step, policy_state)
+      try:
+        time_step, policy_state = driver.run(time_step, policy_state)
+      except errors.UserCodeError:
+        saver.save(writer, _description(config, writer))  # It is kept.
+        raise
       bar.update(
           writer.statistics.num_transitions,
           episodes=writer.statistics.num_episodes,

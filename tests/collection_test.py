@@ -15,6 +15,7 @@ from srdice_tf.replay import server as server_lib
 from srdice_tf.replay import tables
 from srdice_tf.replay import writer as writer_lib
 from tests import fixtures
+from tests.environments import failing
 
 
 def _server(path, capacity=1000):
@@ -55,6 +56,19 @@ def test_seed_determines_the_data(tmp_path):
   assert found[0] == found[1]
   assert found[0][0] == 101
   assert found[0] != found[2]
+
+
+def test_what_a_failing_environment_gave_is_kept(tmp_path):
+  config = fixtures.config(100, env_id=failing.id_of('reset'), num_envs=2)
+  with pytest.raises(errors.UserCodeError, match='no second time'):
+    _collect(tmp_path, config, save_seconds=1e9)
+  # Both environments had one episode of 5 steps.
+  assert _contents(tmp_path, config)[0] == 10
+  description = directory_lib.DatasetDirectory(str(tmp_path)).read()
+  assert description['status'] == directory_lib.COLLECTING
+  with pytest.raises(errors.UserCodeError, match='no second time'):
+    _collect(tmp_path, config)  # Again, from where it was.
+  assert _contents(tmp_path, config)[0] == 10
 
 
 class _Killed(BaseException):

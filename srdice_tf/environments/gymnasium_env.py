@@ -1,6 +1,9 @@
 """One gymnasium environment behind TF-Agents' PyEnvironment."""
 
 import math
+import operator
+import reprlib
+import warnings
 
 import gymnasium
 from gymnasium import spaces
@@ -10,10 +13,16 @@ from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import errors
+from srdice_tf.environments import user_code
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def observation_spec(space: spaces.Space, env_id: str, channels_last: bool):
-  """Returns the array spec of a gymnasium observation space."""
+  """Returns the array spec of a gymnasium observation space.
+
+  Discrete ones are numbered from 0, wherever the space begins.
+  """
   if isinstance(space, spaces.Discrete):
     return array_spec.BoundedArraySpec(
         (), np.int64, 0, space.n - 1, name='observation'
@@ -33,12 +42,16 @@ def observation_spec(space: spaces.Space, env_id: str, channels_last: bool):
 
 
 def action_spec(space: spaces.Space, env_id: str):
-  """Returns the bounded array spec of a gymnasium action space."""
+  """Returns the bounded array spec of a gymnasium action space.
+
+  Discrete ones are numbered from 0, wherever the space begins.
+  """
   if isinstance(space, spaces.Discrete):
     return array_spec.BoundedArraySpec(
         (), np.int64, 0, space.n - 1, name='action'
     )
-  if isinstance(space, spaces.Box) and len(space.shape) == 1:
+  is_float = np.issubdtype(space.dtype, np.floating)
+  if isinstance(space, spaces.Box) and len(space.shape) == 1 and is_float:
     if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
       raise errors.UserError(
           f'--env={env_id}: the action bounds are infinite; noise is scaled by'
@@ -49,7 +62,7 @@ def action_spec(space: spaces.Space, env_id: str):
     )
   raise errors.UserError(
       f'--env={env_id}: actions of {space} are not supported; expected a'
-      ' one-dimensional Box or Discrete.'
+      ' one-dimensional Box of floats or Discrete.'
   )
 
 
@@ -74,12 +87,17 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
     self._env_id = env.spec.id if env.spec else type(env.unwrapped).__name__
     self._seed = seed
     self._episode = -1
+    self._num_steps = 0
+    self._reset_seed = 0
     self.frame_stack = frame_stack
     self._observation_spec = observation_spec(
         env.observation_space, self._env_id, channels_last=frame_stack > 0
     )
     self._action_spec = action_spec(env.action_space, self._env_id)
-    self._is_discrete = isinstance(env.action_space, spaces.Discrete)
+    # Of discrete actions and observations; None for others.
+    self._first_action = _first(env.action_space)
+    self._first_observation = _first(env.observation_space)
+    self._shape = env.observation_space.shape
     super().__init__(handle_auto_reset=True)
 
   @property
@@ -93,26 +111,40 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
     return self._action_spec
 
   def begin(self, episode: int | None = None) -> np.ndarray:
-    """Starts the next episode, or the one named; returns its observation."""
+    """Starts the next episode, or the one named; returns its observation.
+
+    Raises:
+      UserCodeError: if the environment fails.
+    """
     self._episode = self._episode + 1 if episode is None else episode
+    self._num_steps = 0
     sequence = np.random.SeedSequence([self._seed, self._episode])
     # The generated word must fit a C int: ALE and Box2D take no more.
-    seed = int(sequence.generate_state(1)[0] >> 1)
-    return self._observation(self._env.reset(seed=seed)[0])
+    self._reset_seed = int(sequence.generate_state(1)[0] >> 1)
+    try:
+      observation, _ = self._env.reset(seed=self._reset_seed)
+    except (Exception, SystemExit) as error:
+      raise self._raised(error) from error
+    return self._observation(observation)
 
   def advance(self, action) -> tuple[np.ndarray, float, float, bool]:
     """Steps; returns observation, reward, discount and whether it is last.
 
     A terminal state has discount 0; a truncated episode keeps discount 1.
+
+    Raises:
+      UserCodeError: if the environment fails.
     """
-    if self._is_discrete:
-      action = int(action) + int(self._env.action_space.start)
-    observation, reward, terminated, truncated, _ = self._env.step(action)
-    if not math.isfinite(reward):
-      raise errors.UserError(
-          f'--env={self._env_id}: the reward is {reward} in episode'
-          f' {self._episode}; the environment must give finite rewards.'
-      )
+    if self._first_action is not None:
+      action = int(action) + self._first_action
+    self._num_steps += 1
+    try:
+      observation, reward, terminated, truncated, _ = self._env.step(action)
+    except (Exception, SystemExit) as error:
+      raise self._raised(error) from error
+    if not _is_finite_number(reward):
+      found = reprlib.repr(reward)
+      raise self._failure(f'the reward is {found}, expected a finite number')
     return (
         self._observation(observation),
         reward,
@@ -121,9 +153,65 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
     )
 
   def _observation(self, observation) -> np.ndarray:
+    if self._first_observation is not None:
+      return self._state(observation)
+    try:
+      observation = np.asarray(observation)
+    except ValueError as error:  # Rows of different lengths.
+      raise self._raised(error) from error
+    if observation.shape != self._shape:
+      raise self._failure(
+          f'the observation has shape {observation.shape}, expected'
+          f' {self._shape}'
+      )
+    dtype = self._observation_spec.dtype
+    if dtype != observation.dtype:
+      self._check_type(observation, dtype)
+      observation = observation.astype(dtype)
+    if dtype.kind == 'f' and not _all_finite(observation):
+      raise self._failure('the observation has values that are NaN or infinite')
     if self.frame_stack:
-      observation = np.moveaxis(observation, 0, -1)
-    return np.asarray(observation, self._observation_spec.dtype)
+      return np.moveaxis(observation, 0, -1)
+    return observation
+
+  def _state(self, observation) -> np.ndarray:
+    """Returns the number of a discrete observation, from 0."""
+    try:
+      state = operator.index(observation) - self._first_observation
+    except TypeError:
+      state = -1
+    if not 0 <= state <= self._observation_spec.maximum:
+      raise self._failure(
+          f'the observation is {reprlib.repr(observation)}, expected one of'
+          f' {self._env.observation_space}'
+      )
+    return np.asarray(state, np.int64)
+
+  def _check_type(self, observation: np.ndarray, dtype: np.dtype):
+    """Refuses what a conversion would mangle."""
+    if dtype.kind == 'f':
+      fits = observation.dtype.kind in 'fiub'
+    else:
+      fits = observation.dtype.kind in 'iu' and np.array_equal(
+          observation.astype(dtype), observation
+      )
+    if not fits:
+      raise self._failure(
+          f'the observation is of {observation.dtype}, expected {dtype}'
+      )
+
+  def _raised(self, error: BaseException) -> errors.UserCodeError:
+    """Returns the failure of an environment that raised or would exit."""
+    details = user_code.traceback_of(error)
+    return self._failure(user_code.summary(error), details)
+
+  def _failure(self, what: str, details: str = '') -> errors.UserCodeError:
+    where = f'step {self._num_steps}' if self._num_steps else 'its reset'
+    return errors.UserCodeError(
+        f'--env={self._env_id}: episode {self._episode}, {where}: {what} (reset'
+        f' with seed {self._reset_seed}).',
+        details,
+    )
 
   def _reset(self):
     return ts.restart(self.begin())
@@ -143,4 +231,25 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
     self._episode = -1
 
   def close(self):
-    self._env.close()
+    try:
+      self._env.close()
+    except (Exception, SystemExit) as error:  # What it gave is still good.
+      what = user_code.summary(error)
+      message = f'--env={self._env_id}: cannot be closed: {what}'
+      warnings.warn(message, stacklevel=2)
+
+
+def _first(space: spaces.Space) -> int | None:
+  return int(space.start) if isinstance(space, spaces.Discrete) else None
+
+
+def _is_finite_number(reward) -> bool:
+  try:
+    return math.isfinite(reward) and abs(reward) <= _LARGEST
+  except (TypeError, ValueError, OverflowError):  # Of None, texts, arrays.
+    return False
+
+
+def _all_finite(values: np.ndarray) -> bool:
+  # The product is the faster one, but can overflow.
+  return math.isfinite(np.vdot(values, values)) or np.isfinite(values).all()

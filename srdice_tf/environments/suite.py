@@ -1,6 +1,7 @@
 """Loads environments by their id."""
 
 import difflib
+import importlib
 import warnings
 
 import gymnasium
@@ -12,6 +13,7 @@ from srdice_tf.environments import batched
 from srdice_tf.environments import corridor
 from srdice_tf.environments import finite_mdps
 from srdice_tf.environments import gymnasium_env
+from srdice_tf.environments import user_code
 
 # The paper's Ant observes contact forces: 111 numbers, where v4 gives 27.
 _ARGUMENTS = {'Ant-v4': {'use_contact_forces': True}}
@@ -51,9 +53,10 @@ def load(
   """Returns the environment `env_id`, one episode at a time.
 
   Args:
-    env_id: any gymnasium id with Box or Discrete actions; 'ALE/...' ids get
-      the paper's pre-processing; the finite MDPs 'FiveStateChain', 'GridWalk'
-      and 'RandomMDP-<states>-<actions>-<branching>-<seed>'; 'PixelCorridor'.
+    env_id: any gymnasium id with Box or Discrete actions, also with the module
+      that registers it ('module:Name-v0'); 'ALE/...' ids get the paper's
+      pre-processing; the finite MDPs 'FiveStateChain', 'GridWalk' and
+      'RandomMDP-<states>-<actions>-<branching>-<seed>'; 'PixelCorridor'.
     seed: of the episodes; the same seed gives the same run.
     max_episode_steps: replaces the environment's own time limit.
 
@@ -101,8 +104,11 @@ def time_limit(env_id: str) -> int | None:
 
 def _spec(env_id: str):
   finite_mdps.register(env_id)
+  module, _, name = env_id.rpartition(':')
   try:
-    return gymnasium.spec(env_id)
+    if module:
+      importlib.import_module(module)
+    return gymnasium.spec(name)
   except gymnasium.error.Error as error:
     near = difflib.get_close_matches(
         env_id, gymnasium.registry.keys(), n=3, cutoff=0.5
@@ -111,6 +117,8 @@ def _spec(env_id: str):
     raise errors.UserError(
         f'--env={env_id}: no such environment.{hint}'
     ) from error
+  except (Exception, SystemExit) as error:  # Of a module that an id names.
+    raise _cannot_be_made(env_id, error) from error
 
 
 def _make(env_id: str, max_episode_steps: int | None) -> gymnasium.Env:
@@ -120,14 +128,21 @@ def _make(env_id: str, max_episode_steps: int | None) -> gymnasium.Env:
       return atari.make(env_id, max_episode_steps)
     if env_id == PIXEL_CORRIDOR:
       return corridor.make(max_episode_steps)
-    return gymnasium.make(
+    env = gymnasium.make(
         env_id,
         max_episode_steps=max_episode_steps,
         disable_env_checker=True,
         **_ARGUMENTS.get(env_id, {}),
     )
-  except (gymnasium.error.Error, ImportError) as error:
-    reason = str(error).strip().splitlines()[0]
-    raise errors.UserError(f'--env={env_id}: cannot be made: {reason}') from (
-        error
-    )
+    _ = env.observation_space, env.action_space  # It must have both.
+    return env
+  except (Exception, SystemExit) as error:
+    raise _cannot_be_made(env_id, error) from error
+
+
+def _cannot_be_made(env_id: str, error: BaseException) -> errors.UserError:
+  message = f'--env={env_id}: cannot be made: '
+  if isinstance(error, (gymnasium.error.Error, ImportError)):
+    return errors.UserError(message + str(error).strip().splitlines()[0])
+  message += f'{user_code.summary(error)}.'
+  return errors.UserCodeError(message, user_code.traceback_of(error))

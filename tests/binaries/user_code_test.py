@@ -1,0 +1,40 @@
+"""Tests of the binaries with environments and policies that fail."""
+
+import json
+import os
+import subprocess
+import sys
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+
+
+def _run(name, **flags):
+  arguments = [f'--{key}={value}' for key, value in flags.items()]
+  return subprocess.run(
+      [sys.executable, f'binaries/{name}.py', *arguments],
+      cwd=_ROOT,
+      env={**os.environ, 'PYTHONPATH': _ROOT},
+      capture_output=True,
+      text=True,
+      timeout=240,
+  )
+
+
+def test_the_traceback_of_an_environment_stands_below_the_line(tmp_path):
+  result = _run(
+      'collect_dataset',
+      env='tests.environments.failing:TestFailing-raise-v0',
+      policy='untrained',
+      num_transitions=200,
+      num_envs=2,
+      dataset_dir=tmp_path,
+  )
+  assert result.returncode == 1
+  lines = result.stderr.splitlines()
+  (at,) = [i for i, line in enumerate(lines) if line.startswith('error: ')]
+  assert 'TestFailing-raise-v0: episode 0, step 3: ZeroDivision' in lines[at]
+  assert lines[at + 1] == 'Traceback (most recent call last):'
+  assert 'tests/environments/failing.py' in lines[at + 2]
+  assert 'srdice_tf/' not in ''.join(lines[at:])
+  description = json.loads((tmp_path / 'dataset.json').read_text())
+  assert description['counts']['transitions'] == 4
