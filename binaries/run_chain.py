@@ -28,7 +28,6 @@ _SETTINGS = common_flags.define_fields(chain.ChainConfig)
 
 def main(_) -> None:
   config = chain.ChainConfig(**_SETTINGS())
-  chain.check(config)
   curves = chain.run(config, _OUTPUT_DIR.value)
   print(report.table(curves))
   print(

@@ -44,8 +44,7 @@ def claim(directory: str, config, changeable: Collection[str] = ()):
   path = os.path.join(directory, FILE_NAME)
   wanted = json.loads(json.dumps(dataclasses.asdict(config)))
   if os.path.exists(path):
-    with open(path) as file:
-      found = json.load(file)
+    found = read_json(path, 'remove it or choose another directory')
     for name, old, new in _differences(found, wanted, _defaults(config)):
       if name not in changeable:
         raise errors.UserError(
@@ -79,6 +78,32 @@ def _defaults(config) -> dict:
     elif field.default is not dataclasses.MISSING:
       found[field.name] = field.default
   return json.loads(json.dumps(found))
+
+
+def read_json(path: str, advice: str) -> dict:
+  """Returns the object in a file that a run left behind.
+
+  Args:
+    path: of the file.
+    advice: ends the message, such as 'remove it to run anew'.
+
+  Raises:
+    UserError: if it cannot be read, or holds something else.
+  """
+  try:
+    with open(path, encoding='utf-8') as file:
+      content = json.load(file)
+  except (OSError, ValueError, RecursionError) as error:
+    reason = ' '.join(str(error).split()) or 'nested too deeply'
+    raise errors.UserError(
+        f'{path}: cannot be read as JSON ({reason}); {advice}.'
+    ) from error
+  if not isinstance(content, dict):
+    kind = type(content).__name__
+    raise errors.UserError(
+        f'{path}: holds a {kind}, expected an object with names; {advice}.'
+    )
+  return content
 
 
 def write_json(path: str, content):

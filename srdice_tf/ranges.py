@@ -4,7 +4,9 @@ A config reads `tau: float = ranges.share(0.005)` and calls `ranges.check(self)`
 in `__post_init__`, so that flags and library calls are held to the same.
 """
 
+import collections
 from collections.abc import Callable
+from collections.abc import Collection
 import dataclasses
 import math
 import numbers
@@ -12,6 +14,7 @@ import numbers
 from srdice_tf import errors
 
 _KEY = 'range'
+_MAX_SEED = 2**31 - 1
 _REQUIRED = dataclasses.MISSING
 _KINDS = {
     int: (numbers.Integral, 'a whole number'),
@@ -50,6 +53,11 @@ def share(default=_REQUIRED):
   return between(0, 1, default)
 
 
+def seed(default=_REQUIRED):
+  """A field of seeds."""
+  return between(0, _MAX_SEED, default)
+
+
 def inside(low, high, default=_REQUIRED):
   """A field of numbers between `low` and `high`, neither included."""
   words = f'between {low:,} and {high:,}'
@@ -86,6 +94,32 @@ def check(config):
     if not _is_of(value, kind) or (found and not found.holds(value)):
       raise errors.UserError(
           f'--{field.name}={value}: expected {expected}.'
+      )
+
+
+def check_list(name: str, values: Collection):
+  """Checks that a list has members, each of them once.
+
+  Raises:
+    UserError: if not; the list is named.
+  """
+  shown = ','.join(map(str, values))
+  if not values:
+    raise errors.UserError(f'--{name}=: expected at least one.')
+  (value, count), *_ = collections.Counter(values).most_common()
+  if count > 1:
+    raise errors.UserError(
+        f'--{name}={shown}: {value} is there {count} times; expected once.'
+    )
+
+
+def check_seeds(seeds: Collection[int]):
+  """Checks the seeds of several runs: they are counted up from one."""
+  check_list('seed', seeds)
+  for value in (min(seeds), max(seeds)):
+    if not 0 <= value <= _MAX_SEED:
+      raise errors.UserError(
+          f'--seed={value}: expected all seeds from 0 to {_MAX_SEED:,}.'
       )
 
 

@@ -73,3 +73,15 @@ def test_a_directory_that_cannot_be_made(tmp_path):
   (tmp_path / 'file').touch()
   with pytest.raises(errors.UserError, match='file/x: Not a directory'):
     config_file.claim(tmp_path / 'file' / 'x', _Config('x'))
+
+
+@pytest.mark.parametrize(
+    'content',
+    [b'', b'{"name": ', b'[]', b'3', b'null', b'\xff\x00', b'[' * 100_000],
+)
+def test_a_damaged_file_is_one_line(tmp_path, content):
+  (tmp_path / 'config.json').write_bytes(content)
+  message = 'config.json: .*; remove'
+  with pytest.raises(errors.UserError, match=message) as error:
+    config_file.claim(tmp_path, _Config('x'))
+  assert '\n' not in str(error.value)

@@ -68,3 +68,17 @@ def test_each_number_of_the_estimators_has_a_range(field):
   for value in (-1, math.nan, math.inf):
     with pytest.raises(errors.UserError, match=f'--{field.name}='):
       config_lib.Config(**{field.name: value})
+
+
+def test_lists_have_members_each_once():
+  ranges.check_list('algo', ('a', 'b'))
+  with pytest.raises(errors.UserError, match='--algo=: expected at least one'):
+    ranges.check_list('algo', ())
+  with pytest.raises(errors.UserError, match='--algo=a,b,a: a is there 2'):
+    ranges.check_list('algo', ('a', 'b', 'a'))
+
+
+def test_seeds_of_several_runs():
+  ranges.check_seeds(range(5))
+  with pytest.raises(errors.UserError, match='--seed=2147483648: expected'):
+    ranges.check_seeds(range(2**31 - 2, 2**31 + 1))

@@ -3,6 +3,7 @@
 import dataclasses
 
 from srdice_tf import errors
+from srdice_tf import ranges
 
 AGENTS = ('td3', 'ddqn', 'ddqn_per')
 
@@ -28,20 +29,23 @@ class Td3Config:
     block_steps: Steps between two calls for updates.
   """
 
-  batch_size: int = 256
-  learning_rate: float = 3e-4
-  adam_epsilon: float = 1e-8
-  gamma: float = 0.99
-  tau: float = 0.005
-  delay: int = 2
-  target_noise: float = 0.2
-  target_noise_clip: float = 0.5
-  exploration_noise: float = 0.1
-  random_steps: int = 25_000
-  updates_per_step: float = 1.0
-  replay_capacity: int = 1_000_000
-  num_envs: int = 4
-  block_steps: int = 100
+  batch_size: int = ranges.at_least(1, 256)
+  learning_rate: float = ranges.positive(3e-4)
+  adam_epsilon: float = ranges.positive(1e-8)
+  gamma: float = ranges.inside(0, 1, 0.99)
+  tau: float = ranges.share(0.005)
+  delay: int = ranges.at_least(1, 2)
+  target_noise: float = ranges.at_least(0, 0.2)
+  target_noise_clip: float = ranges.at_least(0, 0.5)
+  exploration_noise: float = ranges.at_least(0, 0.1)
+  random_steps: int = ranges.at_least(0, 25_000)
+  updates_per_step: float = ranges.positive(1.0)
+  replay_capacity: int = ranges.at_least(1, 1_000_000)
+  num_envs: int = ranges.at_least(1, 4)
+  block_steps: int = ranges.at_least(1, 100)
+
+  def __post_init__(self):
+    ranges.check(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,34 +74,29 @@ class DdqnConfig:
     block_steps: Steps between two calls for updates.
   """
 
-  batch_size: int = 32
-  learning_rate: float = 6.25e-5
-  learning_rate_decay_steps: int = 0
-  adam_epsilon: float = 1.5e-4
+  batch_size: int = ranges.at_least(1, 32)
+  learning_rate: float = ranges.positive(6.25e-5)
+  learning_rate_decay_steps: int = ranges.at_least(0, 0)
+  adam_epsilon: float = ranges.positive(1.5e-4)
   small_network: bool = False
-  gamma: float = 0.99
-  n_step: int = 1
-  target_period: int = 8_000
-  initial_epsilon: float = 1.0
-  final_epsilon: float = 0.01
-  epsilon_decay_steps: int = 250_000
-  random_steps: int = 20_000
-  updates_per_step: float = 0.25
-  replay_capacity: int = 1_000_000
-  # The usual exponents; the notes give none.
-  priority_exponent: float = 0.6
-  importance_exponent: float = 0.4
-  min_priority: float = 1e-3
-  num_envs: int = 4
-  block_steps: int = 16
+  gamma: float = ranges.inside(0, 1, 0.99)
+  n_step: int = ranges.at_least(1, 1)
+  target_period: int = ranges.at_least(1, 8_000)
+  initial_epsilon: float = ranges.share(1.0)
+  final_epsilon: float = ranges.share(0.01)
+  epsilon_decay_steps: int = ranges.at_least(1, 250_000)
+  random_steps: int = ranges.at_least(0, 20_000)
+  updates_per_step: float = ranges.positive(0.25)
+  replay_capacity: int = ranges.at_least(1, 1_000_000)
+  # The usual exponents.
+  priority_exponent: float = ranges.at_least(0, 0.6)
+  importance_exponent: float = ranges.at_least(0, 0.4)
+  min_priority: float = ranges.positive(1e-3)
+  num_envs: int = ranges.at_least(1, 4)
+  block_steps: int = ranges.at_least(1, 16)
 
-
-# Settings that are shares, 0 and 1 included; gamma is checked apart.
-_SHARES = ('tau', 'initial_epsilon', 'final_epsilon')
-_MAY_BE_ZERO = (
-    'target_noise', 'target_noise_clip', 'exploration_noise', 'random_steps',
-    'priority_exponent', 'importance_exponent', 'learning_rate_decay_steps',
-)
+  def __post_init__(self):
+    ranges.check(self)
 
 
 def override(parameters, settings: dict, agent: str):
@@ -106,24 +105,10 @@ def override(parameters, settings: dict, agent: str):
   Raises:
     UserError: if the agent lacks one, or a value is out of its range.
   """
-  for name, value in settings.items():
+  for name in settings:
     if not hasattr(parameters, name):
       raise errors.UserError(f'--{name}: --agent={agent} has no such setting.')
-    _check_range(name, value)
   return dataclasses.replace(parameters, **settings)
-
-
-def _check_range(name: str, value):
-  if name == 'gamma':
-    is_fine, wanted = 0.0 < value < 1.0, 'between 0 and 1'
-  elif name in _SHARES:
-    is_fine, wanted = 0.0 <= value <= 1.0, 'between 0 and 1'
-  elif name in _MAY_BE_ZERO:
-    is_fine, wanted = value >= 0, 'at least 0'
-  else:
-    is_fine, wanted = isinstance(value, bool) or value > 0, 'above 0'
-  if not is_fine:
-    raise errors.UserError(f'--{name}={value}: expected a number {wanted}.')
 
 
 # A task of a few numbers is learnt in minutes: Atari's pace would not fit.
@@ -145,21 +130,12 @@ class TrainConfig:
   """One training run."""
 
   env_id: str
-  agent: str = 'td3'
-  num_steps: int = 1_000_000
-  seed: int = 0
-  eval_every: int = 20_000
-  eval_episodes: int = 10
+  agent: str = ranges.one_of(AGENTS, 'td3')
+  num_steps: int = ranges.at_least(1, 1_000_000)
+  seed: int = ranges.seed(0)
+  eval_every: int = ranges.at_least(1, 20_000)
+  eval_episodes: int = ranges.at_least(1, 10)
   hyperparameters: Td3Config | DdqnConfig | None = None
 
   def __post_init__(self):
-    if self.agent not in AGENTS:
-      raise errors.UserError(
-          f'--agent={self.agent}: no such agent; expected one of'
-          f' {", ".join(AGENTS)}.'
-      )
-    for flag in ('num_steps', 'eval_every', 'eval_episodes'):
-      if getattr(self, flag) < 1:
-        raise errors.UserError(
-            f'--{flag}={getattr(self, flag)}: expected at least 1.'
-        )
+    ranges.check(self)

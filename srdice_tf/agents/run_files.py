@@ -1,6 +1,5 @@
 """The directory of a training run: checkpoints, curve, snapshots, policy."""
 
-import csv
 import json
 import os
 import shutil
@@ -9,6 +8,7 @@ from tf_agents.policies import policy_saver
 
 from srdice_tf import checksums
 from srdice_tf import config_file
+from srdice_tf import csv_file
 from srdice_tf import errors
 from srdice_tf.policies import weights
 
@@ -78,14 +78,11 @@ class RunFiles:
   # The learning curve and the weights at each of its points.
 
   def curve(self) -> list[dict[str, float]]:
-    path = self.path('evaluations.csv')
-    if not os.path.exists(path):
-      return []
-    with open(path) as file:
-      return [
-          {key: float(value) for key, value in row.items()}
-          for row in csv.DictReader(file)
-      ]
+    return csv_file.read(
+        self.path('evaluations.csv'),
+        CURVE_FIELDS,
+        f'remove {self._directory} to train anew',
+    )
 
   def truncate_curve(self, step: int):
     """Drops the points after `step`: they are going to be made again."""
@@ -97,12 +94,11 @@ class RunFiles:
     self._write_curve([*self.curve(), row])
 
   def _write_curve(self, rows):
-    path = self.path('evaluations.csv')
-    with open(f'{path}.tmp', 'w', newline='') as file:
-      writer = csv.DictWriter(file, CURVE_FIELDS)
-      writer.writeheader()
-      writer.writerows(rows)
-    os.replace(f'{path}.tmp', path)
+    csv_file.write(
+        self.path('evaluations.csv'),
+        CURVE_FIELDS,
+        ([row[name] for name in CURVE_FIELDS] for row in rows),
+    )
 
   def snapshot(self, step: float) -> str:
     return self.path('snapshots', f'{int(step):09d}.npz')

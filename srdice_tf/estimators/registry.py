@@ -4,6 +4,7 @@ from collections.abc import Sequence
 import functools
 
 from srdice_tf import errors
+from srdice_tf import ranges
 from srdice_tf.estimators import base
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import deep_sr
@@ -31,7 +32,8 @@ NAMES = (*_OVER_REPRESENTATION, *_OTHERS, _LINEAR)
 
 
 def check_names(names: Sequence[str]):
-  """Raises an error that names an unknown estimator."""
+  """Raises an error if a name is unknown or there twice, or there is none."""
+  ranges.check_list('algo', names)
   for name in names:
     if name not in NAMES:
       raise errors.UserError(

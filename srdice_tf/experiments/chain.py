@@ -1,16 +1,18 @@
 """The paper's toy experiment: ratios on the five-state chain, 10 trials."""
 
 from collections.abc import Callable
-import csv
+from collections.abc import Sequence
 import dataclasses
-import io
+import itertools
 import os
 
 import numpy as np
 import tensorflow as tf
 
 from srdice_tf import config_file
+from srdice_tf import csv_file
 from srdice_tf import errors
+from srdice_tf import ranges
 from srdice_tf import training
 from srdice_tf.experiments import chain_methods
 from srdice_tf.logging import progress as progress_lib
@@ -18,6 +20,9 @@ from srdice_tf.logging import tensorboard
 from srdice_tf.reports import curves as curves_lib
 
 CSV, PICTURE = 'chain.csv', 'chain.png'
+_CELLS = tuple(
+    itertools.product(chain_methods.FEATURES, chain_methods.METHODS)
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,19 +45,27 @@ class ChainConfig:
     seed: of all randomness.
   """
 
-  num_trials: int = 10
-  num_steps: int = 50_000
-  interval: int = 100
-  batch_size: int = 128
-  gamma: float = 0.99
-  srdice_learning_rate: float = 0.05
-  dual_dice_learning_rate: float = 0.05
-  gradient_dice_learning_rate: float = 0.1
-  gradient_dice_norm_weight: float = 1.0
+  num_trials: int = ranges.at_least(1, 10)
+  num_steps: int = ranges.at_least(1, 50_000)
+  interval: int = ranges.at_least(1, 100)
+  batch_size: int = ranges.at_least(1, 128)
+  gamma: float = ranges.inside(0, 1, 0.99)
+  srdice_learning_rate: float = ranges.positive(0.05)
+  dual_dice_learning_rate: float = ranges.positive(0.05)
+  gradient_dice_learning_rate: float = ranges.positive(0.1)
+  gradient_dice_norm_weight: float = ranges.at_least(0, 1.0)
   gradient_dice_f_penalty: bool = True
   expected_actions: bool = True
   printed_loss: bool = True
-  seed: int = 0
+  seed: int = ranges.seed(0)
+
+  def __post_init__(self):
+    ranges.check(self)
+    if self.num_steps % self.interval:
+      raise errors.UserError(
+          f'--num_steps={self.num_steps}: expected a multiple of'
+          f' --interval={self.interval}.'
+      )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,27 +85,6 @@ class Curve:
   log_mse: np.ndarray
 
 
-def check(config: ChainConfig):
-  """Raises an error that names a setting that cannot be used."""
-  for name, is_right, expected in (
-      ('num_trials', config.num_trials >= 1, 'at least 1'),
-      ('batch_size', config.batch_size >= 1, 'at least 1'),
-      ('interval', config.interval >= 1, 'at least 1'),
-      (
-          'num_steps',
-          config.interval >= 1
-          and config.num_steps >= config.interval
-          and config.num_steps % config.interval == 0,
-          f'a multiple of --interval={config.interval}',
-      ),
-      ('gamma', 0.0 < config.gamma < 1.0, 'a number between 0 and 1'),
-      ('seed', 0 <= config.seed < 2**31, 'a number from 0 to 2^31 - 1'),
-  ):
-    if not is_right:
-      found = getattr(config, name)
-      raise errors.UserError(f'--{name}={found}: expected {expected}.')
-
-
 def run(config: ChainConfig, run_dir: str) -> list[Curve]:
   """Trains all methods with all features; what is in chain.csv is kept.
 
@@ -105,25 +97,20 @@ def run(config: ChainConfig, run_dir: str) -> list[Curve]:
   """
   config_file.claim(run_dir, config)
   path = os.path.join(run_dir, CSV)
-  found = read_csv(path) if os.path.exists(path) else []
+  found = read_csv(path, config)
   curves = {(curve.features, curve.method): curve for curve in found}
-  cells = [
-      (features, method)
-      for features in chain_methods.FEATURES
-      for method in chain_methods.METHODS
-  ]
-  total = config.num_steps * len(cells)
+  total = config.num_steps * len(_CELLS)
   done = config.num_steps * len(curves)
   with progress_lib.Progress(total, 'steps', 'train', initial=done) as bar:
-    for cell in cells:
+    for cell in _CELLS:
       if cell in curves:
         continue
       done = config.num_steps * len(curves)
       on_steps = lambda steps, before=done: bar.update(before + steps)
       curves[cell] = train(*cell, config, on_steps)
       _write_events(curves[cell], run_dir)
-      write_csv(path, curves.values())
-  curves = [curves[cell] for cell in cells]
+      write_csv(path, list(curves.values()))
+  curves = [curves[cell] for cell in _CELLS]
   plot(os.path.join(run_dir, PICTURE), curves)
   return curves
 
@@ -146,7 +133,7 @@ def train(
   learner = chain_methods.METHODS[method](chain, config, f'{features} {method}')
   take_steps = training.compile_steps(learner.step)
   ratios = tf.function(learner.ratios, autograph=False)
-  steps = np.arange(config.interval, config.num_steps + 1, config.interval)
+  steps = _steps(config)
   errors_at = []
   for step in steps:
     take_steps(tf.constant(config.interval))
@@ -165,39 +152,49 @@ def plot(path: str, curves: list[Curve]):
   curves_lib.plot_panels(path, panels, 'log MSE of the density ratio')
 
 
-def write_csv(path: str, curves):
+def write_csv(path: str, curves: Sequence[Curve]):
   """Writes a line for each evaluation, with a column for each trial."""
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
-  trials = max(len(curve.log_mse) for curve in curves)
-  writer.writerow(['features', 'method', 'step', *map(str, range(trials))])
-  for curve in curves:
-    for step, values in zip(curve.steps, curve.log_mse.T):
-      numbers = [f'{value:.2f}' for value in values]
-      writer.writerow([curve.features, curve.method, step, *numbers])
-  with open(f'{path}.tmp', 'w') as file:
-    file.write(text.getvalue())
-  os.replace(f'{path}.tmp', path)
+  rows = [
+      [curve.features, curve.method, step, *(f'{x:.2f}' for x in values)]
+      for curve in curves
+      for step, values in zip(curve.steps, curve.log_mse.T)
+  ]
+  csv_file.write(path, _columns(curves[0].log_mse.shape[0]), rows)
 
 
-def read_csv(path: str) -> list[Curve]:
-  """Returns what `write_csv` wrote."""
-  rows = {}
-  try:
-    with open(path) as file:
-      for features, method, *numbers in list(csv.reader(file))[1:]:
-        rows.setdefault((features, method), []).append(numbers)
-    return [
-        Curve(*cell, table[0].astype(int), table[1:])
-        for cell, table in (
-            (cell, np.asarray(numbers, np.float64).T)
-            for cell, numbers in rows.items()
-        )
-    ]
-  except (OSError, ValueError) as error:
-    raise errors.UserError(
-        f'{path}: cannot be read ({error}); remove it to train anew.'
-    ) from error
+def read_csv(path: str, config: ChainConfig) -> list[Curve]:
+  """Returns the whole curves of a run; none if there is no file.
+
+  Raises:
+    UserError: if the file is not one that `write_csv` wrote for this config.
+  """
+  advice = 'remove it to train anew'
+  columns = _columns(config.num_trials)
+  tables = {}
+  for row in csv_file.read(path, columns, advice, ('features', 'method')):
+    features, method, *numbers = row.values()
+    tables.setdefault((features, method), []).append(numbers)
+  steps = _steps(config)
+  curves = []
+  for cell, rows in tables.items():
+    table = np.asarray(rows).T  # [1 + T, E]
+    if cell not in _CELLS or not np.array_equal(table[0], steps):
+      raise errors.UserError(
+          f'{path}: the curve of {" ".join(cell)} has {len(rows)} lines,'
+          f' expected one for each {config.interval} of {config.num_steps}'
+          f' steps of a known method; {advice}.'
+      )
+    curves.append(Curve(*cell, steps, table[1:]))
+  return curves
+
+
+def _columns(num_trials: int) -> list[str]:
+  return ['features', 'method', 'step', *map(str, range(num_trials))]
+
+
+def _steps(config: ChainConfig) -> np.ndarray:
+  """Returns the updates [E] after which the ratios are compared."""
+  return np.arange(config.interval, config.num_steps + 1, config.interval)
 
 
 def _write_events(curve: Curve, run_dir: str):

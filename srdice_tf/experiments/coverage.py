@@ -9,6 +9,7 @@ import numpy as np
 
 from srdice_tf import config_file
 from srdice_tf import errors
+from srdice_tf import ranges
 from srdice_tf import training
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import registry
@@ -35,9 +36,12 @@ class CoverageConfig:
   """
 
   task: setup.TaskConfig
-  num_datasets: int
+  num_datasets: int = ranges.at_least(2)
   estimators: config_lib.Config
-  seed: int = 0
+  seed: int = ranges.seed(0)
+
+  def __post_init__(self):
+    ranges.check(self)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from srdice_tf import config_file
+from srdice_tf import ranges
 from srdice_tf import training
 from srdice_tf.estimators import base
 from srdice_tf.estimators import config as config_lib
@@ -35,11 +36,15 @@ class RunConfig:
   task: setup.TaskConfig
   algos: tuple[str, ...]
   estimators: config_lib.Config
-  seed: int
+  seed: int = ranges.seed()
   dataset_dir: str
   reverb_address: str = ''
-  holdout_fraction: float = 0.0
+  holdout_fraction: float = ranges.between(0, 0.9, 0.0)
   truth_dir: str = ''
+
+  def __post_init__(self):
+    ranges.check(self)
+    registry.check_names(self.algos)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +102,6 @@ def run(config: RunConfig, run_dir: str) -> list[Result]:
   Raises:
     UserError: if the directory holds another configuration.
   """
-  registry.check_names(config.algos)
   task = setup.Task(config.task)
   config_file.claim(run_dir, dataclasses.replace(config, task=task.config))
   if config.reverb_address:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 import dataclasses
-import json
 import os
 
 from srdice_tf import config_file
+from srdice_tf import ranges
 from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import registry
+from srdice_tf.experiments import estimate_file
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
 from srdice_tf.reports import selection
@@ -32,9 +34,15 @@ class StudyConfig:
   setting: str
   seeds: tuple[int, ...]
   estimators: config_lib.Config
-  truth_episodes: int = 100
+  truth_episodes: int = ranges.at_least(2, 100)
   policy: str = 'pretrained'
-  num_transitions: int = 0
+  num_transitions: int = ranges.at_least(0, 0)
+
+  def __post_init__(self):
+    ranges.check(self)
+    registry.check_names(self.algos)
+    ranges.check_list('envs', self.env_ids)
+    ranges.check_seeds(self.seeds)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,10 +100,8 @@ def _run(config: StudyConfig, env_id: str, seed: int, root: str) -> Run:
       root, 'runs', f'{name}_{"_".join(config.algos)}', f'seed{seed}'
   )
   config_file.claim(run_dir, run_config)
-  path = os.path.join(run_dir, 'estimate.json')
-  if os.path.exists(path):
-    with open(path) as file:
-      results = [ope.Result(**m) for m in json.load(file)['methods']]
+  if os.path.exists(os.path.join(run_dir, estimate_file.FILE_NAME)):
+    results = estimate_file.results(run_dir)
   else:
     results = ope.run(run_config, run_dir)
   return Run(env_id, seed, results, selection.rank_correlation(run_dir))

@@ -1,11 +1,11 @@
 """The settings that were tried, sorted by what could be known of them."""
 
 from collections.abc import Sequence
-import csv
 import os
 
 import numpy as np
 
+from srdice_tf import csv_file
 from srdice_tf.evaluation import log_error
 from srdice_tf.reports import tables
 
@@ -33,38 +33,30 @@ def write(run_dir: str, scores: Sequence, truth: float) -> None:
     scores: sorted (estimators.selection.Score).
     truth: true value.
   """
-  path = os.path.join(run_dir, FILE_NAME)
-  with open(f'{path}.tmp', 'w', newline='') as file:
-    writer = csv.writer(file, lineterminator='\n')
-    writer.writerow(_COLUMNS)
-    for score in scores:
-      setting = score.setting
-      writer.writerow((
-          setting.kind,
-          setting.num_features,
-          setting.scale,
-          setting.ridge,
+  rows = [
+      (
+          score.setting.kind,
+          score.setting.num_features,
+          score.setting.scale,
+          score.setting.ridge,
           score.flow_residual,
           score.estimate,
           abs(score.estimate - truth) / max(abs(truth), 1e-12),
           log_error.log_error(score.estimate, truth),
-      ))
-  os.replace(f'{path}.tmp', path)
+      )
+      for score in scores
+  ]
+  csv_file.write(os.path.join(run_dir, FILE_NAME), _COLUMNS, rows)
 
 
 def read(run_dir: str) -> list[dict]:
   """Returns the rows of a run's selection.csv; none if it has none."""
-  path = os.path.join(run_dir, FILE_NAME)
-  if not os.path.exists(path):
-    return []
-  with open(path, newline='') as file:
-    return [
-        {
-            name: value if name == 'features' else float(value)
-            for name, value in row.items()
-        }
-        for row in csv.DictReader(file)
-    ]
+  return csv_file.read(
+      os.path.join(run_dir, FILE_NAME),
+      _COLUMNS,
+      f'remove {run_dir} to choose anew',
+      text_columns=('features',),
+  )
 
 
 def rank_correlation(run_dir: str) -> float:

@@ -1,6 +1,8 @@
 """Tests of the settings: the paper's numbers, and none that nobody reads."""
 
 import dataclasses
+import functools
+import math
 import pathlib
 import re
 
@@ -49,7 +51,7 @@ def test_double_dqn_has_the_papers_numbers():
 
 @pytest.mark.parametrize('field', ['num_steps', 'eval_every', 'eval_episodes'])
 def test_counts_are_positive(field):
-  with pytest.raises(errors.UserError, match=f'--{field}=0: expected at least'):
+  with pytest.raises(errors.UserError, match=f'--{field}=0: .* at least 1'):
     configs.TrainConfig('Pendulum-v1', **{field: 0})
 
 
@@ -68,6 +70,25 @@ def test_settings_replace_defaults():
 def test_settings_out_of_range_are_refused(name, value):
   with pytest.raises(errors.UserError, match=f'--{name}={value}: expected'):
     configs.override(configs.Td3Config(), {name: value}, 'td3')
+
+
+_CONFIGS = (configs.Td3Config, configs.DdqnConfig, configs.TrainConfig)
+
+
+@pytest.mark.parametrize(
+    'config, field',
+    [
+        (config, field.name)
+        for config in _CONFIGS
+        for field in dataclasses.fields(config)
+        if field.type in (int, float)
+    ],
+)
+def test_each_number_has_a_range(config, field):
+  make = functools.partial(config, 'x') if config == _CONFIGS[2] else config
+  for value in (-1, math.nan, math.inf):
+    with pytest.raises(errors.UserError, match=f'--{field}={value}: expected'):
+      make(**{field: value})
 
 
 @pytest.mark.parametrize(

@@ -269,7 +269,7 @@ def test_logged_values(tmp_path):
     [
         ('CartPole-v1', 'td3', '--agent=td3: CartPole-v1 has discrete actions'),
         ('Pendulum-v1', 'ddqn', 'has continuous actions; expected td3'),
-        ('Pendulum-v1', 'sac', '--agent=sac: no such agent; expected one of'),
+        ('Pendulum-v1', 'sac', '--agent=sac: expected text one of td3'),
     ],
 )
 def test_unfit_agents_are_refused(tmp_path, env_id, agent, message):

@@ -16,6 +16,7 @@ from srdice_tf.reports import chain as report
 _CONFIG = chain.ChainConfig(
     num_trials=3, num_steps=20, interval=10, batch_size=16
 )
+_MAY_BE_ZERO = ('gradient_dice_norm_weight', 'seed')
 
 
 def test_settings_are_the_papers():
@@ -215,29 +216,46 @@ def test_run_directory_and_resuming(tmp_path):
     chain.run(dataclasses.replace(_CONFIG, seed=3), run_dir)
 
 
-def test_broken_csv(tmp_path):
+@pytest.mark.parametrize(
+    'content, message',
+    [
+        ('', "found 'nothing'"),
+        ('features,method,step,0\n', 'expected features,method,step,0,1,2;'),
+        ('{}tabular,srdice,10,x,1,1\n', 'line 2 is'),
+        ('{}tabular,srdice,10,1,1,1\n', 'tabular srdice has 1 lines'),
+        ('{}tabular,other,10,1,1,1\n', 'tabular other has 1 lines'),
+        (
+            '{}tabular,srdice,10,1,1,1\ntabular,srdice,30,1,1,1\n',
+            'tabular srdice has 2 lines',
+        ),
+    ],
+)
+def test_broken_csv(tmp_path, content, message):
   path = tmp_path / chain.CSV
-  path.write_text('features,method,step,0\ntabular,srdice,100,x\n')
-  with pytest.raises(errors.UserError, match='chain.csv: cannot be read'):
-    chain.read_csv(str(path))
+  path.write_text(content.format('features,method,step,0,1,2\n'))
+  with pytest.raises(errors.UserError, match=message) as error:
+    chain.read_csv(str(path), _CONFIG)
+  assert str(error.value).endswith('; remove it to train anew.')
+
+
+_NUMBERS = [
+    field.name
+    for field in dataclasses.fields(chain.ChainConfig)
+    if field.type in (int, float)
+]
 
 
 @pytest.mark.parametrize(
     'field, value',
     [
-        ('num_trials', 0),
         ('num_steps', 150),
-        ('num_steps', 0),
-        ('interval', 0),
-        ('gamma', 1.0),
-        ('batch_size', 0),
-        ('seed', -1),
+        *((name, 0) for name in _NUMBERS if name not in _MAY_BE_ZERO),
+        *((name, value) for name in _NUMBERS for value in (-1, np.nan, np.inf)),
     ],
 )
 def test_settings_that_cannot_be_used(field, value):
-  config = dataclasses.replace(chain.ChainConfig(), **{field: value})
   with pytest.raises(errors.UserError, match=f'--{field}={value}: expected'):
-    chain.check(config)
+    chain.ChainConfig(**{field: value})
 
 
 def test_table_by_hand():
