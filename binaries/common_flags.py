@@ -95,13 +95,50 @@ def define_gamma() -> flags.FlagHolder[float]:
   return holder
 
 
-def define_truth_episodes() -> flags.FlagHolder[int]:
-  return _define(
+def define_truth(max_episodes: int = 1000) -> Callable[[], dict]:
+  """Defines how true values are measured.
+
+  Args:
+    max_episodes: the default of --truth_max_episodes.
+
+  Returns:
+    A function that gives the fields of a task.
+  """
+  episodes = _define(
       'truth_episodes',
       flags.DEFINE_integer,
-      100,
-      'Roll-outs for the true values.',
+      0,
+      'Roll-outs for each true value; 0: as many as it takes for a standard '
+      'error below 0.5% of the value (near 0: of a tenth of the standard '
+      'deviation of the rewards). The paper has 100. Finite MDPs: exact.',
+      lower_bound=0,
+  )
+  most = define_truth_max_episodes(max_episodes)
+  keep_time_limit = define_keep_time_limit()
+  return lambda: {
+      'truth_episodes': episodes.value,
+      'truth_max_episodes': most.value,
+      'keep_time_limit': keep_time_limit.value,
+  }
+
+
+def define_truth_max_episodes(default: int = 1000) -> flags.FlagHolder[int]:
+  return _define(
+      'truth_max_episodes',
+      flags.DEFINE_integer,
+      default,
+      'The most roll-outs for a true value if their number is not given.',
       lower_bound=2,
+  )
+
+
+def define_keep_time_limit() -> flags.FlagHolder[bool]:
+  return _define(
+      'keep_time_limit',
+      flags.DEFINE_boolean,
+      False,
+      "Cut roll-outs for true values at the environment's time limit, as the "
+      'paper does; by default they go on until gamma^t is negligible.',
   )
 
 

@@ -1,4 +1,4 @@
-"""Measures the true value of a policy by roll-outs.
+"""Measures the true value of a policy: by roll-outs, exact in finite MDPs.
 
   python binaries/evaluate_policy.py --env=HalfCheetah-v4 --num_episodes=100
 
@@ -19,6 +19,7 @@ from binaries import cli
 from binaries import common_flags
 from srdice_tf import environments
 from srdice_tf.evaluation import truth
+from srdice_tf.experiments import truths
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 from srdice_tf.reports import summaries
@@ -28,8 +29,13 @@ _POLICY = common_flags.define_policy()
 _SEED = common_flags.define_seed()
 _GAMMA = common_flags.define_gamma()
 _NUM_EPISODES = flags.DEFINE_integer(
-    'num_episodes', 100, 'Roll-outs; all step as one batch.', lower_bound=1
+    'num_episodes',
+    None,
+    'Roll-outs; default: until the standard error is below 0.5% of the value'
+    ' (near 0: of a tenth of the standard deviation of the rewards).',
+    lower_bound=1,
 )
+_MAX_EPISODES = common_flags.define_truth_max_episodes()
 _NOISE = flags.DEFINE_enum(
     'noise',
     'target',
@@ -37,12 +43,7 @@ _NOISE = flags.DEFINE_enum(
     "What surrounds the base policy: the target policy's noise, none, or a"
     ' setting of the behaviour policy.',
 )
-_KEEP_TIME_LIMIT = flags.DEFINE_boolean(
-    'keep_time_limit',
-    False,
-    "Cut roll-outs at the environment's time limit, as the paper does; by"
-    ' default they go on until gamma^t is negligible.',
-)
+_KEEP_TIME_LIMIT = common_flags.define_keep_time_limit()
 _JSON = flags.DEFINE_boolean('json', False, 'Print one line of JSON instead.')
 
 
@@ -57,13 +58,15 @@ def main(_) -> None:
   elif _NOISE.value != 'none':
     setting = settings.setting(_NOISE.value, env.action_spec())
     policy = settings.behaviour_policy(policy, setting)
-  value = truth.policy_value(
+  config = truth.RollOutConfig(
       _ENV.value,
-      policy,
       _GAMMA.value,
-      _NUM_EPISODES.value,
       _SEED.value,
       _KEEP_TIME_LIMIT.value,
+      whole_episodes=True,
+  )
+  value = truths.value(
+      config, policy, _NUM_EPISODES.value or 0, _MAX_EPISODES.value
   )
   if _JSON.value:
     print(json.dumps(dataclasses.asdict(value)))

@@ -8,4 +8,5 @@ setup_venv requirements.txt
 cd "$ROOT"
 
 exec "$PYTHON" binaries/run_ope.py --env=Pendulum-v1 \
-  --algo=linear_srdice,srdice,deep_sr --select=flow --preset=quick
+  --algo=linear_srdice,srdice,deep_sr --select=flow --preset=quick \
+  --truth_episodes=100

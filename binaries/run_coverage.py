@@ -32,13 +32,8 @@ _NUM_TRANSITIONS = flags.DEFINE_integer(
 _NUM_DATASETS = flags.DEFINE_integer(
     'num_datasets', 100, 'Independent data sets.', 2
 )
-_TRUTH_EPISODES = flags.DEFINE_integer(
-    'truth_episodes',
-    2000,
-    'Roll-outs for the true value: its error should be far below the width of'
-    ' the intervals.',
-    2,
-)
+# The truth's error should be far below the width of the intervals.
+_TRUTH = common_flags.define_truth(max_episodes=2000)
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', None, 'Where results are kept; default: below runs/.'
 )
@@ -53,7 +48,7 @@ def main(_) -> None:
           setting=_SETTING.value or '',
           num_transitions=_NUM_TRANSITIONS.value,
           gamma=_GAMMA.value,
-          truth_episodes=_TRUTH_EPISODES.value,
+          **_TRUTH(),
       ),
       num_datasets=_NUM_DATASETS.value,
       estimators=dataclasses.replace(

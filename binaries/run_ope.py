@@ -39,7 +39,7 @@ _PRESET = flags.DEFINE_enum(
     'Schedule and rates; fixed is for frames.',
 )
 _NUM_SEEDS = flags.DEFINE_integer('num_seeds', 1, 'Runs, from --seed on.', 1)
-_TRUTH_EPISODES = common_flags.define_truth_episodes()
+_TRUTH = common_flags.define_truth()
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir', None, 'Data set to use; default: one below data/.'
 )
@@ -58,7 +58,7 @@ def main(_) -> None:
       setting=_SETTING.value or '',
       num_transitions=_NUM_TRANSITIONS.value or 0,
       gamma=_GAMMA.value,
-      truth_episodes=_TRUTH_EPISODES.value,
+      **_TRUTH(),
   )
   preset = setup.preset(task.env_id, _PRESET.value)
   estimators = dataclasses.replace(preset, **_HYPER_PARAMETERS())

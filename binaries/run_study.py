@@ -35,7 +35,7 @@ _NUM_SEEDS = flags.DEFINE_integer(
 _PRESET = flags.DEFINE_enum(
     'preset', 'paper', list(config_lib.PRESETS), 'Schedule and rates.'
 )
-_TRUTH_EPISODES = common_flags.define_truth_episodes()
+_TRUTH = common_flags.define_truth()
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', os.path.join('runs', 'study'), 'Where all of it is kept.'
 )
@@ -52,7 +52,7 @@ def main(_) -> None:
       estimators=dataclasses.replace(
           config_lib.PRESETS[_PRESET.value], **_HYPER_PARAMETERS()
       ),
-      truth_episodes=_TRUTH_EPISODES.value,
+      **_TRUTH(),
   )
   runs = []
   name = f'{config.setting}_{"_".join(config.algos)}.csv'

@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import json
 import os
 
 import numpy as np
@@ -16,6 +15,7 @@ from srdice_tf.estimators import registry
 from srdice_tf.evaluation import truth as truth_lib
 from srdice_tf.experiments import scoring
 from srdice_tf.experiments import setup
+from srdice_tf.experiments import truths
 from srdice_tf.logging import progress as progress_lib
 
 _METHOD = 'linear_srdice'
@@ -83,7 +83,7 @@ def run(config: CoverageConfig, directory: str) -> Coverage:
   size = config.task.num_transitions * config.num_datasets
   collected = setup.Task(dataclasses.replace(config.task, num_transitions=size))
   data = collected.dataset(os.path.join(directory, 'data'), config.seed)
-  truth = _truth(task, directory)
+  truth = truths.of_task(task, directory, ['target'])['target']
   if data.num_initial_states < 2 * config.num_datasets:
     raise errors.UserError(
         f'--num_datasets={config.num_datasets}: there are'
@@ -133,19 +133,6 @@ def summary(rows, truth: truth_lib.PolicyValue) -> Coverage:
       truth=truth.value,
       truth_error=truth.standard_error,
   )
-
-
-def _truth(task: setup.Task, directory: str) -> truth_lib.PolicyValue:
-  """Returns the value of the target policy, measured once."""
-  path = os.path.join(directory, 'truth.json')
-  if not os.path.exists(path):
-    config = task.config
-    value = truth_lib.policy_value(
-        config.env_id, task.target, config.gamma, config.truth_episodes
-    )
-    config_file.write_json(path, dataclasses.asdict(value))
-  with open(path) as file:
-    return truth_lib.PolicyValue(**json.load(file))
 
 
 def _read(directory: str) -> list[list[float]]:

@@ -16,6 +16,7 @@ from srdice_tf.evaluation import log_error
 from srdice_tf.evaluation import truth as truth_lib
 from srdice_tf.experiments import scoring
 from srdice_tf.experiments import setup
+from srdice_tf.experiments import truths
 from srdice_tf.logging import metrics as metrics_lib
 from srdice_tf.logging import progress as progress_lib
 from srdice_tf.reports import curves
@@ -106,10 +107,10 @@ def run(config: RunConfig, run_dir: str) -> list[Result]:
   config_file.claim(run_dir, dataclasses.replace(config, task=task.config))
   if config.reverb_address:
     dataset = task.served_dataset(config.reverb_address)
-    truth = task.truth(run_dir)
+    truth = truths.of_task(task, config.truth_dir or run_dir)
   else:
     dataset = task.dataset(config.dataset_dir, config.seed)
-    truth = task.truth(config.truth_dir or config.dataset_dir)
+    truth = truths.of_task(task, config.truth_dir or config.dataset_dir)
   problem, held_out = _problems(task, dataset, config)
   scorer = scoring.Scorer(problem, held_out, config.estimators, config.seed)
   estimators = registry.make_estimators(

@@ -1,19 +1,16 @@
 """Environment, policies, data set and true values of an evaluation."""
 
 import dataclasses
-import json
-import os
 
 import numpy as np
 import tensorflow as tf
 
 from srdice_tf import collection
-from srdice_tf import config_file
 from srdice_tf import environments
 from srdice_tf import errors
+from srdice_tf import ranges
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.evaluation import truth as truth_lib
 from srdice_tf.networks import frames
 from srdice_tf.networks import inputs as inputs_lib
 from srdice_tf.policies import actions
@@ -27,8 +24,6 @@ from srdice_tf.replay import reader
 from srdice_tf.replay import server as server_lib
 from srdice_tf.replay import storage
 
-_TRUTH = 'truth.json'
-
 
 @dataclasses.dataclass(frozen=True)
 class TaskConfig:
@@ -40,7 +35,11 @@ class TaskConfig:
     setting: of the behaviour policy; '' for the environment's default.
     num_transitions: of the data set; 0 for the setting's.
     gamma: discount.
-    truth_episodes: roll-outs for the true values.
+    truth_episodes: roll-outs for each true value; 0: until its standard error
+      is below 0.5% (`evaluation.truth.measure`); the paper's form: 100.
+    truth_max_episodes: the most roll-outs where their number is not given.
+    keep_time_limit: cut roll-outs at the environment's time limit, as in the
+      paper; if not, they go on until gamma^t is negligible.
     policy_checksum: of the base policy, which `Task` fills in: a name such as
       'pretrained' may mean another policy tomorrow.
   """
@@ -50,8 +49,18 @@ class TaskConfig:
   setting: str = ''
   num_transitions: int = 0
   gamma: float = 0.99
-  truth_episodes: int = 100
+  truth_episodes: int = ranges.at_least(0, 0)
+  truth_max_episodes: int = ranges.at_least(2, 1000)
+  keep_time_limit: bool = False
   policy_checksum: str = ''
+
+  def __post_init__(self):
+    ranges.check(self)
+    if self.truth_episodes == 1:
+      raise errors.UserError(
+          '--truth_episodes=1: one roll-out has no standard error; expected 0'
+          ' (as many as it takes) or at least 2.'
+      )
 
 
 class Task:
@@ -75,6 +84,20 @@ class Task:
     self._behaviour_checksum = loading.checksum(other_policy)
     self.target = settings.target_policy(base_policy)
     self.behaviour = settings.behaviour_policy(other_policy, self._setting)
+    noise = dataclasses.asdict(self._setting)
+    del noise['num_transitions']
+    # All that the true values depend on, beside the environment.
+    self.policy_descriptions = {
+        'target': {
+            'checksum': self.config.policy_checksum,
+            'target_sigma': settings.TARGET_SIGMA,
+        },
+        'behaviour': {
+            'checksum': self._behaviour_checksum,
+            'setting': self.setting_name,
+            **noise,
+        },
+    }
 
   def dataset(self, path: str, seed: int) -> dataset_lib.Dataset:
     """Returns the data set in `path`, collected if it is not there."""
@@ -114,50 +137,6 @@ class Task:
     dataset = reader.read_dataset(client, self.codec)
     check_dataset(dataset, address)
     return dataset
-
-  def truth(self, path: str) -> dict[str, truth_lib.PolicyValue]:
-    """Returns the values of 'target' and 'behaviour', cached in `path`."""
-    config = self.config
-    key = f'{config.gamma} {config.truth_episodes} {config.policy_checksum}'
-    key += f' {self.setting_name}'
-    file_path = os.path.join(path, _TRUTH)
-    cache = {}
-    if os.path.exists(file_path):
-      with open(file_path) as file:
-        cache = json.load(file)
-    if key not in cache:
-      cache[key] = {
-          name: dataclasses.asdict(self._value(policy))
-          for name, policy in (
-              ('target', self.target),
-              ('behaviour', self.behaviour),
-          )
-      }
-      config_file.write_json(file_path, cache)
-    return {
-        name: truth_lib.PolicyValue(**fields)
-        for name, fields in cache[key].items()
-    }
-
-  def _value(self, policy) -> truth_lib.PolicyValue:
-    """Returns the value by roll-outs, but exact where the MDP is known."""
-    env_id, gamma = self.config.env_id, self.config.gamma
-    value = truth_lib.policy_value(
-        env_id,
-        policy,
-        gamma,
-        self.config.truth_episodes,
-        whole_episodes=False,
-    )
-    mdp = environments.mdp_of(env_id)
-    if mdp is None:
-      return value
-    table = actions.probability_table(policy, mdp.num_states)
-    if table is None:
-      return value
-    return dataclasses.replace(
-        value, value=mdp.value(table, gamma), standard_error=0.0
-    )
 
   def problem(self, dataset: dataset_lib.Dataset) -> problem_lib.Problem:
     """Returns what estimators are built from."""

@@ -24,7 +24,9 @@ class StudyConfig:
     setting: of the behaviour policy.
     seeds: of data set and estimators.
     estimators: hyper-parameters.
-    truth_episodes: roll-outs for the true values, once for each task.
+    truth_episodes: of TaskConfig, as the two that follow.
+    truth_max_episodes: see there.
+    keep_time_limit: see there.
     policy: name of the base policy.
     num_transitions: of each data set; 0 for the setting's.
   """
@@ -34,7 +36,9 @@ class StudyConfig:
   setting: str
   seeds: tuple[int, ...]
   estimators: config_lib.Config
-  truth_episodes: int = ranges.at_least(2, 100)
+  truth_episodes: int = ranges.at_least(0, 0)
+  truth_max_episodes: int = ranges.at_least(2, 1000)
+  keep_time_limit: bool = False
   policy: str = 'pretrained'
   num_transitions: int = ranges.at_least(0, 0)
 
@@ -86,6 +90,8 @@ def _run(config: StudyConfig, env_id: str, seed: int, root: str) -> Run:
           setting=config.setting,
           num_transitions=config.num_transitions,
           truth_episodes=config.truth_episodes,
+          truth_max_episodes=config.truth_max_episodes,
+          keep_time_limit=config.keep_time_limit,
       )
   )
   run_config = ope.RunConfig(

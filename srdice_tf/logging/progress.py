@@ -87,6 +87,10 @@ class Progress:
       self._next = now + self._interval
       self._draw()
 
+  def expect(self, total: int) -> None:
+    """Sets the amount of work anew, where it shows on the way."""
+    self._total = total
+
   def _draw(self, ended: bool = False) -> None:
     try:
       if self._is_terminal:

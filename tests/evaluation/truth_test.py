@@ -91,5 +91,100 @@ def test_a_value_does_not_wait_for_whole_episodes():
       for whole in (True, False)
   )
   assert (whole.horizon, part.horizon) == (200, truth.horizon_of(0.9))
-  # Rewards are -16.3 at the lowest, and weigh 1e-4 in all from there on.
-  assert part.value - 16.3 * 1e-4 <= whole.value < part.value
+  # What comes later is part of the return, but of neither value.
+  assert whole.value == part.value
+  assert whole.mean_return < part.mean_return - 10.0
+
+
+def _chain(**fields):
+  return truth.RollOutConfig('FiveStateChain', gamma=0.9, **fields)
+
+
+class _Outcomes:
+  """Stands in for the environment: outcomes of batches, drawn by number."""
+
+  def __init__(self, monkeypatch, deviation, mean=1.0, rewards=(1.0, 1.0, 1.0)):
+    self.played = []
+    self._parameters = mean, deviation, list(rewards)
+    monkeypatch.setattr(truth, '_roll_out', self)
+
+  def __call__(self, config, policy, name, earlier, bar):
+    del config, policy, earlier, bar
+    self.played.append(name)
+    number, size = map(int, name.split(':'))
+    mean, deviation, rewards = self._parameters
+    values = np.random.default_rng(number).normal(mean, deviation, size)
+    ones = [1.0] * size
+    return truth.Batch(values.tolist(), ones, ones, ones, rewards)
+
+
+def test_roll_outs_go_on_until_the_error_is_half_a_percent(monkeypatch):
+  # 0.5% of 1 takes 0.08^2 / 0.005^2 = 256 roll-outs.
+  outcomes = _Outcomes(monkeypatch, deviation=0.08)
+  found = truth.measure(_chain(), None)
+  assert outcomes.played == ['0:100', '1:100', '2:100']
+  assert found.num_episodes == 300 and not found.is_capped
+  assert found.wanted_error == pytest.approx(0.005 * found.value)
+  assert found.standard_error == pytest.approx(0.08 / np.sqrt(300), rel=0.1)
+
+
+def test_roll_outs_end_at_the_cap(monkeypatch):
+  outcomes = _Outcomes(monkeypatch, deviation=1.0)
+  found = truth.measure(_chain(), None, max_episodes=250)
+  assert outcomes.played == ['0:100', '1:100', '2:50']
+  assert found.num_episodes == 250 and found.is_capped
+
+
+@pytest.mark.parametrize('episodes', [2, 100, 130])
+def test_a_number_that_is_given_is_played(monkeypatch, episodes):
+  _Outcomes(monkeypatch, deviation=1.0)
+  found = truth.measure(_chain(), None, episodes, max_episodes=10)
+  assert found.num_episodes == episodes
+  assert found.wanted_error is None and not found.is_capped
+
+
+def test_near_zero_the_spread_of_the_rewards_is_the_measure(monkeypatch):
+  """Rewards 3 and -3: a deviation of 3, and a tenth of it is 0.3."""
+  outcomes = _Outcomes(
+      monkeypatch, deviation=0.02, mean=0.0, rewards=(100.0, 0.0, 900.0)
+  )
+  found = truth.measure(_chain(), None)
+  assert found.wanted_error == pytest.approx(0.005 * 0.3)
+  assert len(outcomes.played) == 2  # 0.02^2 / 0.0015^2 = 178 roll-outs.
+
+
+def test_rewards_that_are_all_zero_are_known_at_once(monkeypatch):
+  outcomes = _Outcomes(
+      monkeypatch, deviation=0.0, mean=0.0, rewards=(100.0, 0.0, 0.0)
+  )
+  assert not truth.measure(_chain(), None).is_capped
+  assert len(outcomes.played) == 1
+
+
+def test_the_first_batch_is_a_hundred_roll_outs_of_the_seed():
+  """What 100 roll-outs gave before there were batches."""
+  policy = _random_policy('FiveStateChain')
+  found = truth.measure(_chain(), policy, 100)
+  assert found.value == pytest.approx(0.096011071, abs=1e-8)
+  assert found.standard_error == pytest.approx(0.009509777, abs=1e-8)
+
+
+def test_batches_differ_and_go_on_to_the_same_number():
+  policy = _random_policy('FiveStateChain')
+  batches = {}
+  whole = truth.measure(_chain(), policy, 230, on_batch=batches.__setitem__)
+  assert list(batches) == ['0:100', '1:100', '2:30']
+  assert batches['0:100'].values != batches['1:100'].values
+  del batches['1:100'], batches['2:30']
+  seen = []
+  again = truth.measure(
+      _chain(), policy, 230, known=batches, on_batch=lambda *b: seen.append(b)
+  )
+  assert again == whole
+  assert [name for name, _ in seen] == ['1:100', '2:30']
+
+
+def test_no_batch_has_the_seed_of_another():
+  seeds = [truth._batch_seed(s, k) for s in range(30) for k in range(30)]
+  assert len(set(seeds)) == len(seeds)
+  assert all(0 <= seed < 2**31 for seed in seeds)
