@@ -160,18 +160,7 @@ def _read(path: str) -> dict[str, dict]:
   if not os.path.exists(path):
     return {}
   advice = 'remove the file, and true values are measured anew'
-  try:
-    with open(path) as file:
-      entries = json.load(file)
-  except (OSError, ValueError) as error:
-    raise errors.UserError(
-        f'{path}: cannot be read, cut short or edited ({error}); {advice}.'
-    ) from error
-  if not isinstance(entries, dict):
-    raise errors.UserError(
-        f'{path}: found a {type(entries).__name__}, expected roll-outs by what'
-        f' they are of; {advice}.'
-    )
+  entries = config_file.read_json(path, advice)
   for key, entry in entries.items():
     is_whole = isinstance(entry, dict) and entry == _sealed(entry)
     if not is_whole or key != _checksum(entry['of']):
