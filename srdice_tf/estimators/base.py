@@ -11,6 +11,8 @@ from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.networks import layers
 
+START_POOL = 'start_pool'  # The stream of the start pairs.
+
 
 class Phase(NamedTuple):
   """A stretch of training with one kind of step.
@@ -52,6 +54,7 @@ class Estimator(tf.Module):
     super().__init__(name=name)
     self.problem = problem
     self.config = config
+    self.seed = seed
     # Each estimator has its own stream, whatever else the run holds.
     self.rng = generator(seed, name)
     self.init_rng = np.random.default_rng([seed, stable_hash(name)])

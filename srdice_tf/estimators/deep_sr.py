@@ -34,10 +34,9 @@ class DeepSR(base.Estimator):
     )
 
   def _prepare(self):
-    self._representation.prepare()
-    rng = base.generator(0, 'start_pool')
-    starts = self._representation.start_successors(self.config.start_pool, rng)
-    self._mean_start = tf.reduce_mean(starts, 0, keepdims=True)  # [1, F]
+    self._representation.prepare_starts()
+    mean = self._representation.mean_start_successor  # [F]
+    self._mean_start = tf.cast(mean, tf.float32)[None]  # [1, F]
 
   def _step(self):
     features = self._representation.features

@@ -25,7 +25,7 @@ class DeepTD(base.Estimator):
     )
 
   def _prepare(self):
-    rng = base.generator(0, 'start_pool')
+    rng = base.generator(self.seed, base.START_POOL)
     self._starts = self.problem.start_pool(self.config.start_pool, rng)
 
   def _step(self):

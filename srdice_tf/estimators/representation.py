@@ -1,11 +1,14 @@
 """Phases 1 and 2 of SR-DICE and Deep SR: phi, and its successor psi."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
 from srdice_tf import losses
 from srdice_tf.estimators import base
 from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import linear
 from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.networks import layers
 
@@ -22,6 +25,7 @@ class Representation(tf.Module):
     super().__init__(name='representation')
     self.problem = problem
     self.config = config
+    self._seed = seed
     self._rng = base.generator(seed, 'representation')
     rng = np.random.default_rng([seed, base.stable_hash('representation')])
     self._encoder = problem.inputs.encoder_decoder(config, rng)
@@ -35,6 +39,8 @@ class Representation(tf.Module):
         self.successor, autograph=False, reduce_retracing=True
     )
     self._features = None
+    self._start_successors = None
+    self._mean_reward_features = None
     self.phases = (
         base.Phase(
             'encoder', config.encoder_steps, self._encoder_step, cost=1.2
@@ -68,10 +74,49 @@ class Representation(tf.Module):
     if self._features is None:
       self._features = self.problem.over_data(self.encode)()
 
-  def start_successors(self, size: int, rng) -> tf.Tensor:
-    """Returns psi(s0, a0) [P, F] for about `size` pairs."""
-    pool = self.problem.start_pool(size, rng)  # P pairs
-    return self.problem.map_inputs(self._compiled_successor, pool)
+  @property
+  def start_successors(self) -> tf.Tensor:
+    """psi(s0, a0) [P, F] of a pool, in random order; after `prepare_starts`."""
+    return self._start_successors
+
+  @property
+  def mean_start_successor(self) -> tf.Tensor:
+    """E[psi(s0, a0)] [F] of that pool, in float64."""
+    return tf.reduce_mean(tf.cast(self._start_successors, tf.float64), 0)
+
+  @property
+  def mean_reward_features(self) -> tf.Tensor:
+    """E[r phi] [F] of the data set, in float64; after `prepare_starts`."""
+    return self._mean_reward_features
+
+  def prepare_starts(self):
+    """Computes what w is fitted to, once psi is frozen too."""
+    self.prepare()
+    if self._start_successors is not None:
+      return
+    # All methods that share phi and psi share the pool: it is the seed's.
+    rng = base.generator(self._seed, base.START_POOL)
+    pool = self.problem.start_pool(self.config.start_pool, rng)  # P pairs
+    successors = self.problem.map_inputs(self._compiled_successor, pool)
+    order = tf.argsort(rng.uniform([successors.shape[0]]))
+    self._start_successors = tf.gather(successors, order)
+    self._mean_reward_features = linear.mean_product(
+        self._features, self.problem.dataset.rewards
+    )
+
+  @functools.cached_property
+  def _least_squares(self) -> linear.LeastSquares:
+    return linear.LeastSquares(self._features, self.config.ridge)
+
+  def ratio_weights(self) -> tf.Tensor:
+    """Returns w* [F] in float64: w*.phi is SR-DICE's ratio in closed form."""
+    return self._least_squares.solve(
+        (1.0 - self.problem.gamma) * self.mean_start_successor
+    )
+
+  def reward_weights(self) -> tf.Tensor:
+    """Returns w [F] in float64: w.phi is the least-squares fit of r."""
+    return self._least_squares.solve(self._mean_reward_features)
 
   def _encoder_step(self):
     config = self.config

@@ -19,9 +19,7 @@ class SRDICE(base.RatioEstimator):
     self._representation = representation
     self._ratio = encoder.LinearRatio(self.config.num_features)
     self._optimizer = base.ratio_adam(self.config)
-    self._mean_start = None
     self._start_minibatches = None
-    self._mean_reward_features = None
     self.phases = (
         *representation.phases,
         base.Phase(
@@ -34,21 +32,12 @@ class SRDICE(base.RatioEstimator):
     )
 
   def _prepare(self):
-    self._representation.prepare()
-    rng = base.generator(0, 'start_pool')
-    starts = self._representation.start_successors(
-        self.config.start_pool, rng
-    )  # [P, F]
-    self._mean_start = tf.reduce_mean(tf.cast(starts, tf.float64), 0)  # [F]
+    self._representation.prepare_starts()
     # The loss is linear in psi(s0, a0) and psi is frozen: of a minibatch only
     # the mean counts, and those of all runs of B pairs are one cumulative sum.
-    order = tf.argsort(rng.uniform([starts.shape[0]]))
     self._start_minibatches = linear.window_means(
-        tf.gather(starts, order), self.config.ratio_batch_size
+        self._representation.start_successors, self.config.ratio_batch_size
     )  # [P, F]
-    self._mean_reward_features = linear.mean_product(
-        self._representation.features, self.problem.dataset.rewards
-    )  # [F]
 
   def _step(self):
     size = self.config.ratio_batch_size
@@ -75,16 +64,14 @@ class SRDICE(base.RatioEstimator):
 
   def estimate(self):
     w = tf.cast(self._ratio.w, tf.float64)
-    value = tf.tensordot(w, self._mean_reward_features, 1)
+    value = tf.tensordot(w, self._representation.mean_reward_features, 1)
     return tf.cast(value / self.config.num_features, tf.float32)
 
   def closed_form(self) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns w* [F], for ratio = w*.phi, and its estimate, in float64."""
-    squares = linear.LeastSquares(
-        self._representation.features, self.config.ridge
-    )
-    w = squares.solve((1.0 - self.problem.gamma) * self._mean_start)  # [F]
-    return w, tf.tensordot(w, self._mean_reward_features, 1)
+    w = self._representation.ratio_weights()  # [F]
+    value = tf.tensordot(w, self._representation.mean_reward_features, 1)
+    return w, value
 
   def details(self):
     """Returns the closed form's value and, from the same features, Deep SR's.
@@ -92,12 +79,10 @@ class SRDICE(base.RatioEstimator):
     Theorem 4: the two are equal.
     """
     _, value = self.closed_form()
-    squares = linear.LeastSquares(
-        self._representation.features, self.config.ridge
-    )
-    reward_weights = squares.solve(self._mean_reward_features)  # [F]
     direct = (1.0 - self.problem.gamma) * tf.tensordot(
-        reward_weights, self._mean_start, 1
+        self._representation.reward_weights(),
+        self._representation.mean_start_successor,
+        1,
     )
     return {
         'closed_form': float(value),

@@ -75,6 +75,7 @@ def save(estimator: base.Estimator, directory: str):
       {
           'algo': estimator.name,
           'gamma': estimator.problem.gamma,
+          'seed': estimator.seed,
           'config': dataclasses.asdict(estimator.config),
       },
   )
@@ -97,7 +98,13 @@ def load(directory: str, policy, dataset, mdp=None) -> Evaluation:
       saved = json.load(file)
     config = config_lib.Config(**saved['config'])
     estimator = _make(
-        policy, dataset, saved['algo'], saved['gamma'], config, 0, mdp
+        policy,
+        dataset,
+        saved['algo'],
+        saved['gamma'],
+        config,
+        saved['seed'],
+        mdp,
     )
     checkpoint = tf.train.Checkpoint(estimator=estimator)
     checkpoint.read(os.path.join(directory, _WEIGHTS)).expect_partial()

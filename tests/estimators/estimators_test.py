@@ -190,6 +190,27 @@ def test_shared_phases_are_the_same_objects(chain):
   assert first[2] is not second[2]
 
 
+def test_the_start_pool_is_the_seeds_and_shared(chain, monkeypatch):
+  pools, draw = [], chain.problem.start_pool
+
+  def record(size, rng):
+    pools.append(draw(size, rng).numpy())
+    return pools[-1]
+
+  monkeypatch.setattr(chain.problem, 'start_pool', record)
+  for seed in (0, 1):
+    estimators = registry.make_estimators(
+        ['srdice', 'deep_sr', 'deep_td'], chain.problem, _CONFIG, seed
+    )
+    for estimator in estimators.values():
+      estimator.phases[-1].prepare()
+  # One pool for those over the representation, and the same for Deep TD.
+  assert len(pools) == 4
+  np.testing.assert_array_equal(pools[0], pools[1])
+  np.testing.assert_array_equal(pools[2], pools[3])
+  assert np.any(pools[0] != pools[2])
+
+
 def test_an_estimator_does_not_depend_on_the_others(chain, on_chain):
   alone = _train(chain, ['deep_td'])['deep_td']
   np.testing.assert_array_equal(

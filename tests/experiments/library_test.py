@@ -1,5 +1,7 @@
 """Tests for evaluation as a library call."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from tf_agents.specs import array_spec
@@ -58,6 +60,20 @@ def test_saved_and_loaded_without_training(chain, policy, evaluation, tmp_path):
   assert float(loaded.estimator.value_of(rewards)) == pytest.approx(
       float(np.mean(evaluation.ratios * rewards)), rel=1e-5
   )
+
+
+@pytest.mark.parametrize('algo', ['deep_sr', 'deep_td'])
+def test_the_seed_is_saved_too(chain, policy, algo, tmp_path):
+  """Values at start states are those of the seed's start pairs."""
+  short = dataclasses.replace(
+      _CONFIG, encoder_steps=2, successor_steps=2, updates=2
+  )
+  found = srdice_tf.evaluate(
+      policy, chain.dataset, algo, finite.GAMMA, short, seed=3
+  )
+  srdice_tf.save(found.estimator, str(tmp_path))
+  loaded = srdice_tf.load(str(tmp_path), policy, chain.dataset)
+  assert loaded.value == found.value
 
 
 def test_bad_arguments(chain, policy, tmp_path):
