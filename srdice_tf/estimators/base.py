@@ -94,7 +94,8 @@ class RatioEstimator(Estimator):
 
   def value_of(self, rewards) -> tf.Tensor:
     """Returns the value for any rewards [n] of the data set's transitions."""
-    return tf.reduce_mean(self.ratios() * tf.cast(rewards, tf.float32))
+    ratios = self.ratios()  # [n], of closed forms in float64
+    return tf.reduce_mean(ratios * tf.cast(rewards, ratios.dtype))
 
   def estimate(self) -> tf.Tensor:
     return self.value_of(self.problem.dataset.rewards)

@@ -5,7 +5,10 @@ Deep SR's solves G w = E[r phi]: the two estimates are one bilinear form of
 G^-1, which is theorem 4.
 """
 
+import numpy as np
 import tensorflow as tf
+
+from srdice_tf import errors
 
 _CHUNK = 2048
 _COLUMNS = 16
@@ -15,6 +18,15 @@ class LeastSquares:
   """G = E[phi phi^T] of features [n, F], with its Cholesky factor."""
 
   def __init__(self, features: tf.Tensor, ridge: float):
+    """Sums up G.
+
+    Args:
+      features: [n, F].
+      ridge: added to the diagonal, as a share of its mean.
+
+    Raises:
+      UserError: if the matrix is singular.
+    """
     size, num_features = features.shape
     gram = tf.zeros([num_features, num_features], tf.float64)
     for begin in range(0, size, _CHUNK):
@@ -24,7 +36,12 @@ class LeastSquares:
     scale = tf.linalg.trace(gram) / num_features
     # Features of ReLUs die: without the ridge the matrix is singular.
     gram += ridge * scale * tf.eye(num_features, dtype=tf.float64)
-    self._factor = tf.linalg.cholesky(gram)  # [F, F]
+    self._factor = tf.linalg.cholesky(gram)  # [F, F]; NaN if singular.
+    if np.isfinite(gram).all() and not np.isfinite(self._factor).all():
+      raise errors.UserError(
+          f'--ridge={ridge}: the matrix of {num_features} features is singular;'
+          ' try a larger one, such as 1e-6.'
+      )
 
   def solve(self, right_side: tf.Tensor) -> tf.Tensor:
     """Returns G^-1 b [F] in float64 of b [F]."""

@@ -190,9 +190,6 @@ class LinearSRDICE(base.RatioEstimator):
     features = tf.cast(self.features(inputs), tf.float64)  # [B, F]
     return tf.linalg.matvec(features, self._w)
 
-  def value_of(self, rewards):
-    return tf.reduce_mean(self.ratios() * tf.cast(rewards, tf.float64))
-
   def successor(self, inputs: tf.Tensor) -> tf.Tensor:
     """Returns psi = G C^-T phi [B, F] of (s, a) as vectors, in float64."""
     features = tf.cast(self.features(inputs), tf.float64)  # [B, F]

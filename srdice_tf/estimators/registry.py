@@ -15,11 +15,16 @@ from srdice_tf.estimators import linear_srdice
 from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.estimators import representation
 from srdice_tf.estimators import srdice
+from srdice_tf.estimators import srdice_closed
 from srdice_tf.estimators import tabular_dual_dice
 from srdice_tf.estimators import tabular_srdice
 
 # Those over the successor representation share one.
-_OVER_REPRESENTATION = {'srdice': srdice.SRDICE, 'deep_sr': deep_sr.DeepSR}
+_OVER_REPRESENTATION = {
+    'srdice': srdice.SRDICE,
+    'srdice_closed': srdice_closed.SRDICEClosed,
+    'deep_sr': deep_sr.DeepSR,
+}
 _OTHERS = {
     'deep_td': deep_td.DeepTD,
     'dual_dice': dual_dice.DualDICE,

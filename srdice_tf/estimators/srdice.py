@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from srdice_tf import errors
 from srdice_tf import losses
 from srdice_tf.estimators import base
 from srdice_tf.estimators import linear
@@ -76,9 +77,12 @@ class SRDICE(base.RatioEstimator):
   def details(self):
     """Returns the closed form's value and, from the same features, Deep SR's.
 
-    Theorem 4: the two are equal.
+    Theorem 4: the two are equal. Nothing if the features are singular.
     """
-    _, value = self.closed_form()
+    try:
+      _, value = self.closed_form()
+    except errors.UserError:  # The run's own estimate needs no closed form.
+      return {}
     direct = (1.0 - self.problem.gamma) * tf.tensordot(
         self._representation.reward_weights(),
         self._representation.mean_start_successor,

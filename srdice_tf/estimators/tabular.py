@@ -163,9 +163,6 @@ class TabularEstimator(base.RatioEstimator):
   def _of_pairs(self, pairs) -> tf.Tensor:
     return tf.gather(tf.reshape(self._table, [-1]), pairs)
 
-  def value_of(self, rewards):
-    return tf.reduce_mean(self.ratios() * tf.cast(rewards, tf.float64))
-
   def details(self):
     number, mass = self._missing
     details = {'missing_pairs': number, 'missing_mass': mass}

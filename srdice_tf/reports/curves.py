@@ -20,6 +20,7 @@ class _Style(NamedTuple):
 
 _STYLES = {
     'srdice': _Style('SR-DICE', 'tab:blue', 'o'),
+    'srdiceclosed': _Style('SR-DICE, closed form', 'navy', 'd'),
     'linearsrdice': _Style('linear SR-DICE', 'tab:cyan', 'D'),
     'dualdice': _Style('DualDICE', 'tab:orange', 's'),
     'gradientdice': _Style('GradientDICE', 'tab:green', 'P'),

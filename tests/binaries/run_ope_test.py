@@ -16,7 +16,10 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _FLAGS = {
     'env': 'Pendulum-v1',
     'policy': 'untrained',
-    'algo': 'linear_srdice,srdice,deep_sr,deep_td,dual_dice,gradient_dice',
+    'algo': (
+        'linear_srdice,srdice,srdice_closed,deep_sr,deep_td,dual_dice,'
+        'gradient_dice'
+    ),
     'select': 'flow',
     'linear_num_features': 32,
     'num_transitions': 1000,
@@ -31,7 +34,9 @@ _FLAGS = {
 }
 
 
-_RATIO_METHODS = ('linear_srdice', 'srdice', 'dual_dice', 'gradient_dice')
+_RATIO_METHODS = (
+    'linear_srdice', 'srdice', 'srdice_closed', 'dual_dice', 'gradient_dice'
+)
 
 
 def _command(**flags):

@@ -131,6 +131,8 @@ def test_updates_are_in_thousands(draw):
 def test_closed_forms_have_no_updates_to_count(draw):
   closed_form = (np.array([1]), np.array([-3.0]))
   assert not list(draw({'linear_srdice': closed_form}).get_xticks())
+  (line,) = draw({'srdice_closed': closed_form}).lines
+  assert line.get_label() == 'SR-DICE, closed form'
   learned = (np.arange(3), np.zeros(3))
   axes = draw({'linear_srdice': closed_form, 'srdice': learned})
   assert len(axes.get_xticks()) > 1
