@@ -15,7 +15,7 @@ from srdice_tf.estimators import statistics as statistics_lib
 from srdice_tf.networks import inputs as inputs_lib
 
 KINDS = RANDOM, ENCODER, ONE_HOT = 'random', 'encoder', 'onehot'
-METHODS = NONE, FLOW = 'none', 'flow'
+NONE, FLOW = 'none', 'flow'
 
 # The grid: as many features as the config says, and half as many.
 _SCALES = (0.5, 1.0, 2.0, 4.0)
@@ -72,32 +72,13 @@ def check(
         '--algo=linear_srdice: its features are of vectors; this environment'
         ' has frames.'
     )
-  if config.select not in METHODS:
-    raise errors.UserError(
-        f"--select={config.select}: expected {' or '.join(METHODS)}."
-    )
   num_episodes = len(np.unique(problem.dataset.episodes))
   if config.select == FLOW and num_episodes < 2:
     raise errors.UserError(
         f'--select={FLOW}: fits one half of the episodes and measures the'
         f' other; the data set has {num_episodes}.'
     )
-  _check_numbers(config)
   return _kinds(config, problem.inputs.is_finite)
-
-
-def _check_numbers(config: config_lib.Config):
-  for name, smallest in (
-      ('linear_num_features', _MIN_FEATURES),
-      ('linear_next_actions', 1),
-      ('linear_scale', 0.0),
-      ('linear_ridge', 0.0),
-      ('bootstrap_draws', 0),
-  ):
-    if not getattr(config, name) >= smallest:
-      raise errors.UserError(
-          f'--{name}={getattr(config, name)}: must be at least {smallest}.'
-      )
 
 
 def _kinds(config: config_lib.Config, is_finite: bool) -> tuple[str, ...]:

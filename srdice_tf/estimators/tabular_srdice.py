@@ -52,10 +52,6 @@ class TabularSRDICE(tabular.TabularEstimator):
 
   def __init__(self, problem, config, seed):
     kind = config.tabular_successor
-    if kind not in (EMPIRICAL, GIVEN, TD):
-      raise errors.UserError(
-          f'--tabular_successor={kind}: expected {EMPIRICAL}, {GIVEN} or {TD}.'
-      )
     mdp = problem.mdp if kind == GIVEN else None
     if kind == GIVEN and mdp is None:
       raise errors.UserError(
