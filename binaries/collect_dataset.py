@@ -75,12 +75,11 @@ def main(_) -> None:
       num_envs=_NUM_ENVS.value or collection.default_num_envs(num_transitions),
       collector=_COLLECTOR.value,
   )
-  server = _server(num_transitions)
   behaviour = settings.behaviour_policy(policy, setting)
-  description = collection.collect(
-      config, behaviour, server, _SAVE_SECONDS.value
-  )
-  server.stop()
+  with _server(num_transitions) as server:
+    description = collection.collect(
+        config, behaviour, server, _SAVE_SECONDS.value
+    )
   place = _DATASET_DIR.value or _REVERB_ADDRESS.value
   print(summaries.of_collection(description, place, time.time() - start))
 

@@ -19,8 +19,8 @@ from absl import flags
 from binaries import cli
 from srdice_tf import interrupts
 from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import network
 from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import tables
 
 _PORT = flags.DEFINE_integer(
     'port', None, 'Port to serve on.', lower_bound=1, upper_bound=65535,
@@ -32,19 +32,33 @@ _DATASET_DIR = flags.DEFINE_string(
 _CAPACITY = flags.DEFINE_integer(
     'capacity', 1_000_000, 'Transitions that it may hold.', lower_bound=1
 )
+_HOST = flags.DEFINE_enum(
+    'host',
+    network.LOCALHOST,
+    network.HOSTS,
+    'Who may reach the server, which asks for no password: this machine only,'
+    ' or all who can reach the port.',
+)
+_REACH = {
+    True: 'only this machine can reach it; --host=0.0.0.0 opens it',
+    False: 'all who can reach this machine can read and change its data',
+}
 
 
 def main(_) -> None:
   directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)
-  server = server_lib.ReplayServer(directory, _CAPACITY.value, _PORT.value)
+  server = server_lib.ReplayServer(
+      directory, _CAPACITY.value, _PORT.value, _HOST.value
+  )
   with interrupts.Deferred() as interrupt:
-    size = server.client.sizes()[tables.TRANSITIONS]
+    size = server.counts['transitions']
     print(f'serving {size:,} transitions on port {_PORT.value}', flush=True)
+    print(_REACH[network.is_local(server.port)], flush=True)
     while interrupt.received is None:
-      time.sleep(0.2)
       server.adopt_checkpoint()
-    server.save(server.description())
-  size = server.client.sizes()[tables.TRANSITIONS]
+      time.sleep(0.2)
+    server.save()
+  size = server.counts['transitions']
   print(f'saved {size:,} transitions in {_DATASET_DIR.value}')
   server.stop()
 

@@ -31,6 +31,7 @@ _NUM_TRANSITIONS = common_flags.define_num_transitions()
 _SEED = common_flags.define_seed()
 _GAMMA = common_flags.define_gamma()
 _REVERB_ADDRESS = common_flags.define_reverb_address()
+_SERVER_TIMEOUT = common_flags.define_server_timeout()
 _ALGO = flags.DEFINE_list(
     'algo', ['srdice'], f'Estimators, a list of {", ".join(registry.NAMES)}.'
 )
@@ -85,7 +86,7 @@ def main(_) -> None:
         _HOLDOUT_FRACTION.value,
     )
     run_dirs.append(os.path.join(output_dir, f'seed{seed}'))
-    results.append(ope.run(config, run_dirs[-1]))
+    results.append(ope.run(config, run_dirs[-1], _SERVER_TIMEOUT.value))
     print(selection.lines(run_dirs[-1]))
     print(report.details_lines(results[-1]))
   print(report.results_table(results))

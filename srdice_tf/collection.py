@@ -19,7 +19,8 @@ from srdice_tf import interrupts
 from srdice_tf import resuming
 from srdice_tf.logging import progress as progress_lib
 from srdice_tf.policies import seeded
-from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import descriptions
 from srdice_tf.replay import reader
 from srdice_tf.replay import rows
 from srdice_tf.replay import server as server_lib
@@ -56,6 +57,14 @@ class CollectConfig:
   seed: int = 0
   num_envs: int = 1
   collector: int = 0
+
+  def __post_init__(self):
+    if self.num_envs > self.num_transitions:
+      raise errors.UserError(
+          f'--num_envs={self.num_envs}: more than'
+          f' --num_transitions={self.num_transitions}; each environment stores'
+          ' one at least.'
+      )
 
   def description(self) -> dict:
     """Returns what a data set says of itself."""
@@ -98,9 +107,7 @@ def collect(
   claim(config, server)
   env = environments.load_batch(config.env_id, config.num_envs, config.seed)
   codec = codec_of(env)
-  streams = reader.read_streams(server.client, codec)
-  own = [stream for stream in streams if stream.collector == config.collector]
-  reader.delete_unfinished(server.client, codec, config.collector, streams)
+  streams = _read_streams(config, codec, server.client)
   py_policy = seeded.SeededPyPolicy(policy, config.num_envs, config.seed)
   writer = writer_lib.BatchWriter(
       server.client,
@@ -110,13 +117,36 @@ def collect(
       config.collector,
   )
   try:
-    start = resuming.start(env, py_policy, writer, codec, own)
-    if not writer.full:
+    start = resuming.start(env, py_policy, writer, codec, streams)
+    if writer.full:
+      _ensure_saved(config, writer, server)
+    else:
       _run(config, env, py_policy, writer, server, start, save_seconds)
   finally:
-    writer.close()
     env.close()
   return _description(config, writer)
+
+
+def _read_streams(config, codec, client) -> list[reader.Stream]:
+  """Returns what an earlier run of this collector has stored."""
+  size = client.sizes()[tables.SEGMENTS]
+  if not size:
+    return []
+  label = f'collect {config.env_id}: what is there'
+  with progress_lib.Progress(size, 'segments', label) as bar:
+    return reader.read_streams(
+        client, codec, config.collector, lambda seen, _: bar.update(seen)
+    )
+
+
+def _ensure_saved(config, writer, server):
+  """Has a server keep what is complete: its death must not lose it."""
+  found = server.client.metadata()[config.collector]
+  if found.get('status') == descriptions.COMPLETE:
+    server.ensure_saved()
+  else:
+    server.client.put_metadata(_description(config, writer))
+    server.save()
 
 
 def _run(config, env, py_policy, writer, server, start, save_seconds):
@@ -140,8 +170,10 @@ def _run(config, env, py_policy, writer, server, start, save_seconds):
     while not writer.full and interrupt.received is None:
       try:
         time_step, policy_state = driver.run(time_step, policy_state)
-      except errors.UserCodeError:
-        saver.save(writer, _description(config, writer))  # It is kept.
+      except Exception as error:
+        # What was collected is kept, unless it is the server that failed.
+        if not isinstance(error, client_lib.NoAnswerError):
+          saver.save(writer, _description(config, writer))
         raise
       bar.update(
           writer.statistics.num_transitions,
@@ -154,10 +186,10 @@ def _run(config, env, py_policy, writer, server, start, save_seconds):
 
 
 def _description(config: CollectConfig, writer) -> dict:
-  status = directory_lib.COMPLETE if writer.full else directory_lib.COLLECTING
+  is_full = writer.full
   return {
       **config.description(),
-      'status': status,
+      'status': descriptions.COMPLETE if is_full else descriptions.COLLECTING,
       'counts': writer.statistics.summary(),
   }
 
@@ -176,7 +208,8 @@ class _Saver:
   def save(self, writer, description):
     start = time.monotonic()
     writer.flush()
-    self._server.save(description)
+    self._server.client.put_metadata(description)
+    self._server.save()
     end = time.monotonic()
     self._due = end + max(self._min_seconds, (end - start) / _SAVING_SHARE)
 
@@ -199,16 +232,17 @@ def claim(config: CollectConfig, server):
             ' another --dataset_dir.'
         )
   if config.collector not in found:
-    _check_room(config, server)
+    _check_room(config, found, server)
     server.client.put_metadata(wanted)
 
 
-def _check_room(config: CollectConfig, server):
+def _check_room(config: CollectConfig, found: dict[int, dict], server):
   """Reverb would drop the oldest transitions in silence."""
-  taken = server.client.sizes()[tables.TRANSITIONS]
+  taken = sum(each['num_transitions'] for each in found.values())
   capacity = server.client.capacity()
   if taken + config.num_transitions > capacity:
     raise errors.UserError(
-        f'--num_transitions={config.num_transitions}: the replay server holds'
-        f' {taken} of at most {capacity}; start it with a larger --capacity.'
+        f'--num_transitions={config.num_transitions}: the replay server may'
+        f' hold {capacity}, of which its collectors take {taken}; start it with'
+        ' a larger --capacity.'
     )

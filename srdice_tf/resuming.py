@@ -44,7 +44,7 @@ def start(
   time_step, firsts = _restore(env, codec, streams, steps)
   policy_state = _replay_policy(env, policy, streams, firsts, call)
   policy.num_calls = call
-  writer.resume(time_step, call, stored_calls, steps)
+  writer.resume(call, stored_calls, steps)
   return time_step, policy_state
 
 

@@ -12,7 +12,6 @@ from srdice_tf import errors
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import reader
 from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import tables
 from srdice_tf.replay import writer as writer_lib
 from tests import fixtures
 from tests.environments import failing
@@ -37,10 +36,10 @@ def _contents(path, config) -> tuple[int, str]:
   env = environments.load(config.env_id)
   server = _server(path)
   dataset = reader.read_dataset(server.client, collection.codec_of(env))
-  sizes = server.client.sizes()
+  counts = server.counts
   server.stop()
-  assert sizes[tables.TRANSITIONS] == dataset.num_transitions
-  assert sizes[tables.INITIAL_STATES] == dataset.num_initial_states
+  assert counts['transitions'] == dataset.num_transitions
+  assert counts['episodes'] == dataset.num_initial_states
   digest = hashlib.sha256()
   for part in dataset.batch(tf.range(dataset.num_transitions)):
     digest.update(part.numpy().tobytes())
@@ -63,12 +62,15 @@ def test_what_a_failing_environment_gave_is_kept(tmp_path):
   with pytest.raises(errors.UserCodeError, match='no second time'):
     _collect(tmp_path, config, save_seconds=1e9)
   # Both environments had one episode of 5 steps.
-  assert _contents(tmp_path, config)[0] == 10
+  counts = {'transitions': 10, 'episodes': 2}
+  with _server(tmp_path) as server:
+    assert server.counts == counts
   description = directory_lib.DatasetDirectory(str(tmp_path)).read()
   assert description['status'] == directory_lib.COLLECTING
   with pytest.raises(errors.UserCodeError, match='no second time'):
     _collect(tmp_path, config)  # Again, from where it was.
-  assert _contents(tmp_path, config)[0] == 10
+  with _server(tmp_path) as server:
+    assert server.counts == counts
 
 
 class _Killed(BaseException):
@@ -114,13 +116,12 @@ def test_interrupted_equals_uninterrupted(fields, tmp_path, monkeypatch):
 
 
 def test_killed_collector_of_a_living_server(tmp_path, monkeypatch):
-  """The server keeps items whose rows are in no segment; none may stay."""
+  """The server has whole segments of some environments, none of others."""
   config = fixtures.config(300)
   policy = fixtures.behaviour_policy(config)
   _collect(tmp_path / 'whole', config)
   # Several segments, closed environment by environment.
   monkeypatch.setattr(writer_lib, 'SEGMENT_LENGTH', 20)
-  monkeypatch.setattr(writer_lib, '_MAX_CHUNK_LENGTH', 10)
   server = _server(tmp_path / 'served')
   with monkeypatch.context() as patch, pytest.raises(_Killed):
     _kill_at(patch, 50)
@@ -137,18 +138,17 @@ def test_killed_collector_of_a_living_server(tmp_path, monkeypatch):
 
 def _tear_closing(monkeypatch, after):
   """Kills while segments are closed: some environments' are, some are not."""
-  original = writer_lib._Slot.close_segment
+  original = writer_lib.BatchWriter._send
   count = 0
 
-  def close_segment(self):
+  def send(self, segment):
     nonlocal count
     count += 1
     if count > after:
       raise _Killed
-    original(self)
-    self.writer.flush()
+    original(self, segment)
 
-  monkeypatch.setattr(writer_lib._Slot, 'close_segment', close_segment)
+  monkeypatch.setattr(writer_lib.BatchWriter, '_send', send)
 
 
 def test_environment_that_cannot_repeat_itself_is_cut(tmp_path, monkeypatch):
@@ -210,10 +210,55 @@ def test_collectors_share_a_server(tmp_path):
     config = fixtures.config(70, collector=collector, seed=seed)
     policy = fixtures.behaviour_policy(config)
     collection.collect(config, policy, server)
-  assert server.description()['num_transitions'] == 140
-  assert server.description()['status'] == 'complete'
   server.stop()
+  description = directory_lib.DatasetDirectory(str(tmp_path)).read()
+  assert description['num_transitions'] == 140
+  assert description['status'] == 'complete'
   assert _contents(tmp_path, config)[0] == 140
+
+
+def test_complete_data_of_a_server_elsewhere_are_saved(tmp_path):
+  """The server may die the moment a collector finds its share there."""
+  config = fixtures.config(60)
+  policy = fixtures.behaviour_policy(config)
+  with _server(tmp_path) as server:
+    remote = server_lib.RemoteServer(f'localhost:{server.port}', timeout=10)
+    with pytest.MonkeyPatch.context() as patch:
+      patch.setattr(server_lib.RemoteServer, 'save', lambda self: None)
+      collection.collect(config, policy, remote)
+    server.adopt_checkpoint()
+    assert server.counts['transitions'] == 0
+    collection.collect(config, policy, remote)
+    server.adopt_checkpoint()
+    assert server.counts['transitions'] == 60
+  assert _contents(tmp_path, config)[0] == 60
+
+
+def test_counts_are_those_of_the_checkpoint(tmp_path):
+  """Collectors go on while the server describes what they asked for."""
+  config = fixtures.config(60)
+  policy = fixtures.behaviour_policy(config)
+  directory = directory_lib.DatasetDirectory(str(tmp_path))
+  with _server(tmp_path) as server:
+    remote = server_lib.RemoteServer(f'localhost:{server.port}', timeout=10)
+    collection.collect(config, policy, remote)
+    with pytest.MonkeyPatch.context() as patch:
+      patch.setattr(server_lib.RemoteServer, 'save', lambda self: None)
+      other = fixtures.config(40, collector=1)
+      collection.collect(other, policy, remote)
+    server.adopt_checkpoint()
+    description = directory.read()
+    assert description['counts']['transitions'] == 60
+    assert description['num_transitions'] == 100
+    assert description['status'] == 'collecting'
+    server.save()
+    assert directory.read()['counts']['transitions'] == 100
+    assert directory.read()['status'] == 'complete'
+
+
+def test_an_environment_without_a_transition_is_refused():
+  with pytest.raises(errors.UserError, match='--num_envs=4: more than .*=3'):
+    fixtures.config(3, num_envs=4)
 
 
 def test_server_without_room(tmp_path):

@@ -10,6 +10,7 @@ from tests import source_tree
 # What each part of srdice_tf may import. A new part needs a line here.
 _BASE = {
     'errors', 'types', 'finite', 'memory', 'checksums', 'ranges', 'csv_file',
+    'locks',
 }
 _DATA = _BASE | {'environments', 'policies', 'replay'}
 _SERVICES = {'logging', 'interrupts', 'config_file'}
@@ -22,6 +23,7 @@ _ALLOWED = {
     'checksums': {'errors'},
     'ranges': {'errors'},
     'csv_file': {'errors'},
+    'locks': {'errors'},
     'interrupts': set(),
     'logging': _BASE,
     'config_file': _BASE,

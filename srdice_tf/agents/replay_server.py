@@ -10,6 +10,8 @@ import tempfile
 import numpy as np
 import reverb
 
+from srdice_tf.replay import network
+
 TABLE = 'experience'
 
 
@@ -30,7 +32,7 @@ class ReplayServer:
     # Reverb adds a directory of its own choice to each checkpoint: it writes
     # into a scratch directory and `save` moves the result.
     self._scratch = tempfile.TemporaryDirectory(prefix='srdice_replay_')
-    self._server = reverb.Server(
+    self._server = network.start_server(
         [self._make_table(TABLE)],
         checkpointer=reverb.platform.checkpointers_lib.DefaultCheckpointer(
             self._scratch.name, fallback_checkpoint_path=checkpoint

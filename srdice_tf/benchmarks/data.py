@@ -188,7 +188,6 @@ def print_memory_growth(env_id: str, num_transitions: int):
   warm_up()
   collect = _Collection(env_id, num_transitions)
   server = server_lib.ReplayServer(capacity=num_transitions)
-  server.save = lambda description: None
   before = _resident_bytes()
   collection.collect(collect._config, collect._policy, server)
   print(_resident_bytes() - before)

@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from srdice_tf import config_file
+from srdice_tf import locks
 from srdice_tf import ranges
 from srdice_tf import training
 from srdice_tf.estimators import base
@@ -90,23 +91,33 @@ class Result:
     return abs(self.estimate - self.truth) / max(abs(self.truth), 1e-12)
 
 
-def run(config: RunConfig, run_dir: str) -> list[Result]:
+def run(
+    config: RunConfig, run_dir: str, server_timeout: float = 30.0
+) -> list[Result]:
   """Runs, or resumes, one evaluation.
 
   Args:
     config: what to run.
-    run_dir: where results and checkpoints are kept.
+    run_dir: where results and checkpoints are kept; it is locked meanwhile.
+    server_timeout: seconds to wait for the server at `reverb_address`.
 
   Returns:
     A result for each method.
 
   Raises:
-    UserError: if the directory holds another configuration.
+    UserError: if the directory holds another configuration, or another
+      process works in it.
   """
+  config_file.make_directory(run_dir)
+  with locks.Lock(run_dir, f'--output_dir={run_dir}'):
+    return _run(config, run_dir, server_timeout)
+
+
+def _run(config: RunConfig, run_dir, server_timeout: float) -> list[Result]:
   task = setup.Task(config.task)
   config_file.claim(run_dir, dataclasses.replace(config, task=task.config))
   if config.reverb_address:
-    dataset = task.served_dataset(config.reverb_address)
+    dataset = task.served_dataset(config.reverb_address, server_timeout)
     truth = truths.of_task(task, config.truth_dir or run_dir)
   else:
     dataset = task.dataset(config.dataset_dir, config.seed)

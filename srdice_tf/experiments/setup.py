@@ -107,7 +107,6 @@ class Task:
         directory.read()['status'] == directory_lib.COMPLETE
     )
     if not is_there:
-      server = server_lib.ReplayServer(directory, number)
       collect_config = collection.CollectConfig(
           env_id=self.config.env_id,
           policy=self.config.policy,
@@ -117,16 +116,18 @@ class Task:
           seed=seed,
           num_envs=collection.default_num_envs(number),
       )
-      collection.collect(collect_config, self.behaviour, server)
-      server.stop()
+      with server_lib.ReplayServer(directory, number) as server:
+        collection.collect(collect_config, self.behaviour, server)
     environment = environments.description(self.config.env_id)
     dataset = storage.load_dataset(path, self.codec, environment)
     check_dataset(dataset, path)
     return dataset
 
-  def served_dataset(self, address: str) -> dataset_lib.Dataset:
-    """Returns the data set of a replay server that runs elsewhere."""
-    client = client_lib.ReplayClient(address)
+  def served_dataset(
+      self, address: str, timeout: float
+  ) -> dataset_lib.Dataset:
+    """Returns the data set of a server that answers within `timeout` s."""
+    client = client_lib.ReplayClient(address, timeout)
     environment = environments.description(self.config.env_id)
     for description in client.metadata().values():
       if description['environment'] != environment:

@@ -1,7 +1,9 @@
 """The client's side of a replay server, here or elsewhere."""
 
+from collections.abc import Callable
 import contextlib
 import json
+import math
 
 import numpy as np
 import reverb
@@ -9,12 +11,17 @@ import reverb
 from srdice_tf import errors
 from srdice_tf import memory
 from srdice_tf.replay import tables
+from srdice_tf.replay import waiting
 
 _TIMEOUT_SECONDS = 30.0
 
 
+class NoAnswerError(errors.UserError):
+  """The replay server has died, hangs, or cannot be reached."""
+
+
 class ReplayClient:
-  """A Reverb client whose failures are one clear line."""
+  """A Reverb client whose failures are one clear line, and none hangs."""
 
   def __init__(self, address: str, timeout: float = _TIMEOUT_SECONDS):
     """Connects to the server at `host:port`.
@@ -29,7 +36,7 @@ class ReplayClient:
     self.address = address
     self.timeout = timeout
     self.reverb = reverb.Client(address)
-    missing = {tables.TRANSITIONS, tables.METADATA} - self.sizes().keys()
+    missing = {tables.SEGMENTS, tables.METADATA} - self.sizes().keys()
     if missing:
       raise errors.UserError(
           f'--reverb_address={address}: that Reverb server has no table'
@@ -42,55 +49,94 @@ class ReplayClient:
     """Turns Reverb's errors into one line that names the server."""
     try:
       yield
-    except (RuntimeError, reverb.errors.ReverbError) as error:
-      reason = str(error).strip().splitlines()[0]
-      raise errors.UserError(
+    except (RuntimeError, TimeoutError, reverb.errors.ReverbError) as error:
+      reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+      raise NoAnswerError(
           f'--reverb_address={self.address}: the replay server does not answer'
           f' ({reason}); what it had saved is safe, start it again and repeat'
           ' the command.'
       ) from error
 
+  def call(self, function: Callable, *args):
+    """Returns what a call of Reverb returns, within the timeout."""
+    with self.guard():
+      return waiting.within(self.timeout, function, *args)
+
   def sizes(self) -> dict[str, int]:
     """Returns the number of items in each table."""
-    with self.guard():
-      info = self.reverb.server_info(timeout=self._seconds())
-    return {name: table.current_size for name, table in info.items()}
+    return {name: table.current_size for name, table in self._info().items()}
 
   def capacity(self) -> int:
     """Returns how many transitions the server can hold."""
-    with self.guard():
-      info = self.reverb.server_info(timeout=self._seconds())
-    return info[tables.TRANSITIONS].max_size
+    return tables.capacity_of(self._info()[tables.SEGMENTS].max_size)
 
-  def _seconds(self) -> int:
-    return max(1, round(self.timeout))
+  def _info(self):
+    # Reverb takes whole seconds; its own end keeps no thread waiting.
+    return self.call(self.reverb.server_info, math.ceil(self.timeout))
 
   def checkpoint(self) -> str:
-    """Has the server save its tables; returns where, on its machine."""
+    """Has the server save its tables; returns where, on its machine.
+
+    Gigabytes take longer than the timeout: the wait goes on as long as the
+    server answers otherwise.
+    """
     with self.guard():
-      return self.reverb.checkpoint()
+      return waiting.within(
+          self.timeout, self.reverb.checkpoint, is_alive=self.sizes
+      )
+
+  def insert(self, table: str, data: np.ndarray, priority: float):
+    """Inserts an array as one item; the server has it at the end."""
+    # Reverb's own insert would wait for ever for a server that has died, and a
+    # writer takes arrays of one shape only.
+    with self.guard():
+      writer = self.reverb.trajectory_writer(1, validate_items=False)
+      writer.append(data)
+      writer.create_item(table, priority, writer.history[-1])
+    self.call(writer.flush, 0, math.ceil(1000 * self.timeout))
+    self.call(writer.close)
 
   def put_metadata(self, metadata: dict):
-    """Describes the data of one collector."""
+    """Describes the data of one collector, in place of what it said before."""
+    older = [
+        key
+        for key, found in self._metadata_items()
+        if found['collector'] == metadata['collector']
+    ]
     text = np.frombuffer(json.dumps(metadata).encode(), np.uint8)
-    with self.guard():
-      self.reverb.insert([text], priorities={tables.METADATA: 1.0})
+    self.insert(tables.METADATA, text, priority=1.0)
+    self.delete(tables.METADATA, older)
 
   def metadata(self) -> dict[int, dict]:
     """Returns the descriptions by collector."""
-    found = {}
-    for _, data in self.sample_all(tables.METADATA):
-      description = json.loads(data.tobytes())
-      found[description['collector']] = description
-    return found
+    # A collector that was killed in put_metadata has two: the newer one holds.
+    found = [description for _, description in self._metadata_items()]
+    found.sort(key=lambda each: each.get('counts', {}).get('transitions', -1))
+    return {each['collector']: each for each in found}
 
-  def sample_all(self, table: str, delete: bool = False):
+  def _metadata_items(self):
+    return [
+        (key, json.loads(data.tobytes()))
+        for key, data in self.sample_all(tables.METADATA)
+    ]
+
+  def sample_all(
+      self,
+      table: str,
+      delete: bool = False,
+      on_progress: Callable[[int, int], None] = lambda seen, size: None,
+  ):
     """Yields each item of a table once, as (key, array).
 
     Reverb has no way to list a table, so items are sampled until each was
     seen. For m items that takes about m (ln m + 0.6) samples: good for the
-    few items of segments and metadata, not for single transitions. If items
-    are deleted as they are seen, a quarter at a time, 1.2 m samples will do.
+    few items of segments and metadata. If items are deleted as they are seen,
+    a quarter at a time, 1.2 m samples will do.
+
+    Args:
+      table: its name.
+      delete: whether items are deleted.
+      on_progress: called with the number of items seen and that of all.
     """
     size = self.sizes()[table]
     seen = set()
@@ -101,20 +147,19 @@ class ReplayClient:
       count = min(allowed, (missing // 4 if delete else missing) + 8)
       allowed -= count
       new = []
-      with self.guard():
-        for item in self.reverb.sample(table, count, emit_timesteps=False):
-          if item.info.key not in seen:
-            seen.add(item.info.key)
-            new.append(item.info.key)
-            yield item.info.key, item.data[0]
-      if delete:  # Not before: who samples an empty table waits for ever.
+      samples = self.reverb.sample(table, count, emit_timesteps=False)
+      for _ in range(count):
+        item = self.call(next, samples)
+        if item.info.key not in seen:
+          seen.add(item.info.key)
+          new.append(item.info.key)
+          yield item.info.key, item.data[0]
+          on_progress(len(seen), size)
+          if len(seen) == size:
+            break
+      if delete:  # Not before: an empty table has no sample to give.
         self.delete(table, new)
         memory.give_back()
 
   def delete(self, table: str, keys):
-    with self.guard():
-      self.reverb.mutate_priorities(table, deletes=list(keys))
-
-  def clear(self, table: str):
-    with self.guard():
-      self.reverb.reset(table)
+    self.call(self.reverb.mutate_priorities, table, None, list(keys))

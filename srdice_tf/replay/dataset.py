@@ -1,6 +1,5 @@
 """Logged data as tensors that a compiled training loop can sample from."""
 
-from collections.abc import Callable
 import copy
 
 import numpy as np
@@ -146,43 +145,3 @@ class Dataset(tf.Module):
     exists = back <= tf.gather(self._ages, positions)[:, None]  # [B, K]
     frames *= tf.cast(exists, frames.dtype)[:, :, None, None]
     return tf.transpose(frames, [0, 2, 3, 1])  # [B, H, W, K]
-
-
-class StreamingDataset(tf.Module):
-  """The same samples, drawn by the replay server batch by batch.
-
-  For data that exceeds the memory. The server draws, not the generator, so two
-  runs do not see the same batches.
-  """
-
-  def __init__(
-      self,
-      transitions: Callable[[int], tf.data.Dataset],
-      initial_states: Callable[[int], tf.data.Dataset],
-      num_transitions: int,
-      num_initial_states: int,
-  ):
-    """Wraps functions from a batch size to an endless tf.data.Dataset."""
-    super().__init__(name='streaming_dataset')
-    self._transitions = transitions
-    self._initial_states = initial_states
-    self._iterators = {}
-    self.num_transitions = num_transitions
-    self.num_initial_states = num_initial_states
-
-  def _next(self, make, batch_size):
-    key = (make, batch_size)
-    if key not in self._iterators:
-      with tf.init_scope():
-        self._iterators[key] = iter(make(batch_size))
-    return next(self._iterators[key])
-
-  def sample(self, batch_size: int, rng=None) -> types.Batch:
-    """Returns transitions that the server drew uniformly."""
-    del rng
-    return self._next(self._transitions, batch_size)
-
-  def sample_initial(self, batch_size: int, rng=None) -> types.InitialBatch:
-    """Returns start states that the server drew uniformly."""
-    del rng
-    return self._next(self._initial_states, batch_size)

@@ -1,22 +1,32 @@
 """A data set on disk: Reverb's own checkpoint and a dataset.json beside it.
 
-The checkpoint that dataset.json names is the data set. A newer one is written
-beside it, checked, and named by an atomic replacement of dataset.json before
-the older one is removed: whatever moment a process is killed at, one complete
-data set is there.
+    dataset.json               names one checkpoint, with its checksums
+    replay/<time>/             that checkpoint
+    unfinished/<time>/         where Reverb writes; it deletes what is older
+    .lock                      who works here
+
+The checkpoint that dataset.json names is the data set. A newer one is moved
+from `unfinished` to `replay`, marked as new, and named by an atomic replacement
+of dataset.json before the older one is removed: whatever moment a process is
+killed at, one complete data set is there. What lies in these directories and
+is neither named nor marked was not written by this program: it stays, and the
+user is told.
 """
 
+import contextlib
 from importlib import metadata
 import json
 import os
+import pathlib
 import shutil
 
 from srdice_tf import checksums
 from srdice_tf import errors
+from srdice_tf import locks
+from srdice_tf.replay import checkpoints
+from srdice_tf.replay import descriptions
 
 _JSON = 'dataset.json'
-_REPLAY = 'replay'
-_DONE = 'DONE'  # Reverb writes this file last.
 _PACKAGES = (
     'tensorflow',
     'tf-agents',
@@ -26,7 +36,11 @@ _PACKAGES = (
     'ale-py',
     'numpy',
 )
-COLLECTING, COMPLETE = 'collecting', 'complete'
+COLLECTING, COMPLETE = descriptions.COLLECTING, descriptions.COMPLETE
+_ADVICE = (
+    'put back the file as it was written, or collect the data set again in'
+    ' another directory'
+)
 
 
 class DatasetDirectory:
@@ -34,7 +48,8 @@ class DatasetDirectory:
 
   def __init__(self, path: str):
     self.path = path
-    self.replay_path = os.path.join(path, _REPLAY)
+    self.replay_path = os.path.join(path, 'replay')
+    self.unfinished_path = os.path.join(path, 'unfinished')
     self._json_path = os.path.join(path, _JSON)
 
   def exists(self) -> bool:
@@ -49,40 +64,127 @@ class DatasetDirectory:
           f'--dataset_dir={self.path}: {error.strerror}.'
       ) from error
 
+  def lock(self, shared: bool = False) -> locks.Lock:
+    """Takes the lock, alone or with others that only read.
+
+    Raises:
+      UserError: if another process has it.
+    """
+    return locks.Lock(self.path, f'--dataset_dir={self.path}', shared)
+
   def read(self) -> dict:
-    """Returns what dataset.json says."""
+    """Returns what dataset.json says, if it has the right form."""
     try:
       with open(self._json_path) as file:
-        return json.load(file)
+        description = json.load(file)
     except FileNotFoundError:
-      raise errors.UserError(
-          f'--dataset_dir={self.path}: there is no {_JSON}; collect a data set'
-          ' with binaries/collect_dataset.py.'
-      ) from None
+      raise errors.UserError(self._missing()) from None
     except (OSError, ValueError) as error:
       raise errors.UserError(
-          f'{self._json_path}: not readable as JSON ({error}).'
+          f'{self._json_path}: not readable as JSON ({error}); {_ADVICE}.'
       ) from error
+    fault = descriptions.fault(description)
+    if fault:
+      raise errors.UserError(f'{self._json_path}: {fault}; {_ADVICE}.')
+    return description
 
   def verify(self) -> dict:
     """Returns dataset.json after a check of the checkpoint it names.
 
     Raises:
-      UserError: if a file is missing, cut short or edited.
+      UserError: if a file is missing, cut short or edited, or something else
+        lies beside it.
     """
     description = self.read()
-    checkpoint = self._checkpoint_path(description)
+    self._refuse_strangers(description)
     checksums.verify(
-        checkpoint, description['checksums'], 'the data set is damaged'
+        self.checkpoint_path(description),
+        description['checksums'],
+        'the data set is damaged, collect it again in another directory',
     )
     return description
 
+  def checkpoint_path(self, description: dict) -> str:
+    return os.path.join(self.replay_path, description['checkpoint'])
+
+  def compare(self, description: dict, found: dict):
+    """Compares dataset.json with the description that the data hold.
+
+    Raises:
+      UserError: naming the field that differs.
+    """
+    difference = descriptions.difference(description, found)
+    if difference:
+      raise errors.UserError(
+          f'{self._json_path}: edited, its {difference}; {_ADVICE}.'
+      )
+
+  def recover(self) -> tuple[str | None, bool]:
+    """Returns the checkpoint to go on with, and whether it is named.
+
+    Of what a killed process left, the newest whole checkpoint is kept and the
+    rest is removed. Only for the one who holds the lock alone.
+
+    Raises:
+      UserError: if the data set is damaged, or something is there that this
+        program did not write.
+    """
+    description = self.verify() if self.exists() else {}
+    self._refuse_strangers(description)
+    named = description.get('checkpoint', '')
+    left = [
+        path
+        for path in self._entries()
+        if os.path.basename(path) != named
+    ]
+    newer = [
+        path
+        for path in left
+        if os.path.basename(path) > named
+        and checkpoints.is_whole(path)
+        and not path.endswith(checkpoints.REMOVED)
+    ]
+    kept = max(newer, key=os.path.basename, default=None)
+    for path in left:
+      if path != kept:
+        self.remove(path)
+    if kept:
+      return self.take(kept), False
+    return (self.checkpoint_path(description) if named else None), True
+
+  def newest_unfinished(self) -> str | None:
+    """Returns the newest checkpoint that Reverb has finished, if any."""
+    whole = filter(checkpoints.is_whole, _directories(self.unfinished_path))
+    return max(whole, default=None)
+
+  def take(self, checkpoint: str) -> str | None:
+    """Moves a checkpoint to its place, marked as new; returns where it is.
+
+    Reverb may be removing it for a newer one: then there is nothing to take.
+    """
+    place = os.path.join(self.replay_path, os.path.basename(checkpoint))
+    if checkpoint != place:
+      try:
+        pathlib.Path(checkpoint, checkpoints.NEW).touch()
+        os.rename(checkpoint, place)
+      except FileNotFoundError:
+        return None
+    if checkpoints.is_whole(place):
+      return place
+    self.remove(place)
+    return None
+
   def commit(self, checkpoint: str, description: dict):
-    """Makes a new checkpoint the data set and removes the others."""
+    """Makes a checkpoint in its place the data set, and removes the older."""
+    older = self.read()['checkpoint'] if self.exists() else None
+    sums = checksums.of_directory(checkpoint)
+    sums.pop(checkpoints.NEW, None)
     description = {
+        'format': descriptions.FORMAT,
         **description,
         'checkpoint': os.path.basename(checkpoint),
-        'checksums': checksums.of_directory(checkpoint),
+        'replaces': older,
+        'checksums': sums,
         'versions': {name: metadata.version(name) for name in _PACKAGES},
     }
     temporary = self._json_path + '.tmp'
@@ -92,40 +194,68 @@ class DatasetDirectory:
       file.flush()
       os.fsync(file.fileno())
     os.replace(temporary, self._json_path)
-    self._remove_older(description['checkpoint'])
+    pathlib.Path(checkpoint, checkpoints.NEW).unlink(missing_ok=True)
+    if older and older != description['checkpoint']:
+      self.remove(os.path.join(self.replay_path, older))
 
-  def remove_others(self, description: dict | None = None):
-    """Removes checkpoints that dataset.json does not name.
+  def remove(self, checkpoint: str):
+    """Removes a checkpoint; a half removed one is known by its name."""
+    if not os.path.isdir(checkpoint):
+      return
+    removed = checkpoint
+    if not checkpoint.endswith(checkpoints.REMOVED):
+      removed = checkpoint + checkpoints.REMOVED
+      os.rename(checkpoint, removed)
+    shutil.rmtree(removed)
 
-    Reverb loads the newest one it finds, which must be the one that is named.
-    """
-    description = description or (self.read() if self.exists() else {})
-    for name in os.listdir(self.replay_path):
-      if name != description.get('checkpoint'):
-        shutil.rmtree(os.path.join(self.replay_path, name), ignore_errors=True)
+  def tidy(self):
+    """Leaves no empty directory of Reverb's behind."""
+    with contextlib.suppress(OSError):
+      os.rmdir(self.unfinished_path)
 
-  def newest_unnamed(self) -> str | None:
-    """Returns the newest whole checkpoint if dataset.json names another."""
-    whole = [
-        name
-        for name in os.listdir(self.replay_path)
-        if os.path.exists(os.path.join(self.replay_path, name, _DONE))
+  def _entries(self) -> list[str]:
+    return [
+        *_directories(self.replay_path),
+        *_directories(self.unfinished_path),
     ]
-    named = self.read().get('checkpoint') if self.exists() else None
-    if not whole or max(whole) == named:
-      return None
-    return os.path.join(self.replay_path, max(whole))
 
-  def _remove_older(self, checkpoint: str):
-    """Removes older checkpoints; a newer one may just be being written."""
-    for name in os.listdir(self.replay_path):
-      if name < checkpoint:  # Their names are times.
-        shutil.rmtree(os.path.join(self.replay_path, name), ignore_errors=True)
-
-  def _checkpoint_path(self, description: dict) -> str:
-    try:
-      return os.path.join(self.replay_path, description['checkpoint'])
-    except KeyError:
+  def _refuse_strangers(self, description: dict):
+    """Raises an error that names a directory of which nothing is known."""
+    known = description.get('checkpoint'), description.get('replaces')
+    for path in self._entries():
+      is_own = (
+          os.path.basename(path) in known
+          if os.path.dirname(path) == self.replay_path
+          else checkpoints.is_like_one(path)
+      )
+      if is_own or checkpoints.is_marked(path):
+        continue
+      if not description and checkpoints.is_whole(path):
+        raise errors.UserError(self._missing())
       raise errors.UserError(
-          f'{self._json_path}: names no checkpoint; it was edited.'
-      ) from None
+          f'{path}: not of this data set, and left untouched; move it elsewhere'
+          ' or choose another --dataset_dir.'
+      )
+
+  def _missing(self) -> str:
+    """Returns the message on a dataset.json that is not there."""
+    whole = filter(checkpoints.is_whole, _directories(self.replay_path))
+    checkpoint = next(whole, None)
+    if checkpoint is None:
+      return (
+          f'--dataset_dir={self.path}: there is no {_JSON}; collect a data set'
+          ' with binaries/collect_dataset.py.'
+      )
+    return (
+        f'{self._json_path}: missing, but there is the checkpoint {checkpoint},'
+        f' which is left untouched; put {_JSON} back, or choose another'
+        ' --dataset_dir.'
+    )
+
+
+def _directories(path: str) -> list[str]:
+  """Returns the paths of the directories in a directory, if it is there."""
+  if not os.path.isdir(path):
+    return []
+  paths = (os.path.join(path, name) for name in sorted(os.listdir(path)))
+  return [each for each in paths if os.path.isdir(each)]

@@ -1,14 +1,12 @@
-"""Reads the tables of a replay server: all at once, or as a stream."""
+"""Reads everything that a replay server holds."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import reverb
-import tensorflow as tf
 
 from srdice_tf import errors
 from srdice_tf import memory
-from srdice_tf import types
 from srdice_tf.replay import client as client_lib
 from srdice_tf.replay import dataset as dataset_lib
 from srdice_tf.replay import rows
@@ -32,27 +30,32 @@ class Stream(NamedTuple):
 
 
 def read_streams(
-    client: client_lib.ReplayClient, codec: rows.Codec
+    client: client_lib.ReplayClient,
+    codec: rows.Codec,
+    collector: int,
+    on_progress: Callable[[int, int], None] = lambda seen, size: None,
 ) -> list[Stream]:
-  """Returns everything that is stored in segments.
+  """Returns everything that is stored of one collector.
+
+  Args:
+    client: of the replay server.
+    codec: of the environment's rows.
+    collector: its number.
+    on_progress: called with the number of segments read and that of all.
 
   Raises:
     UserError: if a row is missing or stored twice.
   """
   pieces = {}
-  for observations, steps in _segments(client, codec):
-    key = tuple(steps[0, [rows.COLLECTOR, rows.SLOT]].astype(int))
-    pieces.setdefault(key, []).append((observations, steps))
-  return [_join(key, pieces[key]) for key in sorted(pieces)]
-
-
-def _segments(client, codec, delete: bool = False):
-  """Yields observations and steps of each segment, in any order."""
-  for _, segment in client.sample_all(tables.SEGMENTS, delete):
+  for _, segment in client.sample_all(
+      tables.SEGMENTS, on_progress=on_progress
+  ):
     steps = codec.steps(segment)
-    is_data = steps[:, rows.STEP_TYPE] != rows.PADDING
-    if is_data.any():
-      yield codec.observations(segment[is_data]), steps[is_data]
+    key = tuple(steps[0, [rows.COLLECTOR, rows.SLOT]].astype(int))
+    if key[0] == collector:
+      piece = codec.observations(segment), steps
+      pieces.setdefault(key, []).append(piece)
+  return [_join(key, pieces[key]) for key in sorted(pieces)]
 
 
 def _join(key, pieces) -> Stream:
@@ -82,7 +85,7 @@ def _check_calls(steps: np.ndarray):
 def read_dataset(
     client: client_lib.ReplayClient, codec: rows.Codec, delete: bool = False
 ) -> dataset_lib.Dataset:
-  """Reads all tables once into tensors.
+  """Reads all rows once into tensors.
 
   Args:
     client: of the replay server.
@@ -91,23 +94,25 @@ def read_dataset(
       in memory; for a server that nobody else reads.
 
   Raises:
-    UserError: if there is nothing, or a collector has not finished.
+    UserError: if there is nothing, a collector has not finished, or what
+      there is differs from what the collectors counted.
   """
-  sizes = client.sizes()
-  num_transitions = sizes[tables.TRANSITIONS]
-  num_rows = num_transitions + sizes[tables.INITIAL_STATES]
-  if delete:
-    client.clear(tables.TRANSITIONS)
-    client.clear(tables.INITIAL_STATES)
-  segments = _segments(client, codec, delete)
+  expected = _expected_counts(client)
+  num_rows = sum(expected.values())
+  segments = (
+      (codec.observations(segment), codec.steps(segment))
+      for _, segment in client.sample_all(tables.SEGMENTS, delete)
+  )
   observations, steps = _read_rows(segments, num_rows)
-  found = int(np.sum(steps[:, rows.STEP_TYPE] != rows.FIRST))
-  if not found or found != num_transitions or len(steps) != num_rows:
-    raise errors.UserError(
-        f'replay at {client.address}: {num_transitions} transitions, of which'
-        f' {found} are in finished segments; wait for its collectors, or repeat'
-        ' the command of one that was stopped.'
-    )
+  num_starts = int(np.sum(steps[:, rows.STEP_TYPE] == rows.FIRST))
+  found = {'transitions': len(steps) - num_starts, 'episodes': num_starts}
+  for name, count in expected.items():
+    if found[name] != count:
+      raise errors.UserError(
+          f'replay at {client.address}: {found[name]:,} {name} are there, its'
+          f' collectors counted {count:,}; the data set is damaged, collect it'
+          ' again.'
+      )
   return dataset_lib.Dataset(
       rows=observations,
       step_types=steps[:, rows.STEP_TYPE],
@@ -116,6 +121,28 @@ def read_dataset(
       not_done=steps[:, rows.DISCOUNT],
       frame_stack=codec.frame_stack,
   )
+
+
+def _expected_counts(client: client_lib.ReplayClient) -> dict[str, int]:
+  """Returns how many transitions and episodes the collectors say there are."""
+  expected = {'transitions': 0, 'episodes': 0}
+  for collector, description in sorted(client.metadata().items()):
+    asked = description['num_transitions']
+    counts = description.get('counts', dict.fromkeys(expected, 0))
+    if counts['transitions'] != asked:
+      raise errors.UserError(
+          f'replay at {client.address}: collector {collector} has saved'
+          f' {counts["transitions"]:,} of {asked:,} transitions; wait for it,'
+          ' or repeat its command if it was stopped.'
+      )
+    for name in expected:
+      expected[name] += counts[name]
+  if not expected['transitions']:
+    raise errors.UserError(
+        f'replay at {client.address}: there are 0 transitions; collect some'
+        ' with binaries/collect_dataset.py.'
+    )
+  return expected
 
 
 def _read_rows(segments, num_rows: int):
@@ -162,100 +189,3 @@ def permute(array: np.ndarray, order: np.ndarray):
       place = order[place]
     array[place] = saved
     is_done[place] = True
-
-
-def stream_dataset(
-    client: client_lib.ReplayClient, codec: rows.Codec
-) -> dataset_lib.StreamingDataset:
-  """Returns a data set that the server samples batch by batch."""
-  stack = max(codec.frame_stack, 1)
-
-  def histories(table: str, length: int, batch_size: int) -> tf.data.Dataset:
-    items = reverb.TrajectoryDataset(
-        client.address,
-        table,
-        dtypes=tf.uint8,
-        shapes=tf.TensorShape([length, codec.row_bytes]),
-        max_in_flight_samples_per_worker=2 * batch_size,
-    )
-    items = items.batch(batch_size, drop_remainder=True)
-    return items.map(lambda item: codec.unpack_tensor(item.data))
-
-  def observations_of(history):  # [B, stack, ...]
-    if not codec.frame_stack:
-      return history[:, 0]  # [B, ...]
-    return tf.transpose(history, [0, 2, 3, 1])  # [B, H, W, stack]
-
-  def to_batch(history, steps) -> types.Batch:
-    arrival = steps[:, -1]  # [B, 6 + A]
-    return types.Batch(
-        states=observations_of(history[:, :-1]),
-        actions=codec.actions(arrival),
-        rewards=arrival[:, rows.REWARD],
-        next_states=observations_of(history[:, 1:]),
-        not_done=arrival[:, rows.DISCOUNT],
-    )
-
-  def to_initial(history, unused_steps) -> types.InitialBatch:
-    return types.InitialBatch(observations_of(history))
-
-  def transitions(batch_size):
-    items = histories(tables.TRANSITIONS, stack + 1, batch_size)
-    return items.map(to_batch)
-
-  def initial_states(batch_size):
-    return histories(tables.INITIAL_STATES, stack, batch_size).map(to_initial)
-
-  sizes = client.sizes()
-  return dataset_lib.StreamingDataset(
-      transitions,
-      initial_states,
-      sizes[tables.TRANSITIONS],
-      sizes[tables.INITIAL_STATES],
-  )
-
-
-def delete_unfinished(
-    client: client_lib.ReplayClient,
-    codec: rows.Codec,
-    collector: int,
-    streams: list[Stream],
-) -> int:
-  """Deletes a collector's items whose rows are in no segment.
-
-  A collector that is killed while it fills a server elsewhere leaves some: it
-  will make them again. Returns how many were deleted.
-  """
-  last_calls = {
-      stream.slot: stream.steps[-1, rows.CALL]
-      for stream in streams
-      if stream.collector == collector
-  }
-  sizes = client.sizes()
-  num_deleted = 0
-  for table, finished in _finished(streams).items():
-    if sizes[table] == finished:
-      continue
-    keys = []
-    for key, history in client.sample_all(table):
-      step = codec.steps(history)[-1]
-      last_call = last_calls.get(int(step[rows.SLOT]), -1)
-      if step[rows.COLLECTOR] == collector and step[rows.CALL] > last_call:
-        keys.append(key)
-      if len(keys) == sizes[table] - finished:
-        break
-    client.delete(table, keys)
-    num_deleted += len(keys)
-  return num_deleted
-
-
-def _finished(streams: list[Stream]) -> dict[str, int]:
-  """Returns how many items each table has of the rows in segments."""
-  is_first = np.concatenate(
-      [stream.steps[:, rows.STEP_TYPE] == rows.FIRST for stream in streams]
-      or [np.zeros(0, bool)]
-  )
-  return {
-      tables.TRANSITIONS: int(np.sum(~is_first)),
-      tables.INITIAL_STATES: int(np.sum(is_first)),
-  }

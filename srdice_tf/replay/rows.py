@@ -1,9 +1,8 @@
 """The row: what one environment delivers in one step, as Reverb stores it.
 
-Reverb's cost grows with the number of columns (seven: 5k transitions/s, two:
-13k, one: 22k), so that a row is one vector of bytes: the observation, or only
-the newest frame of it, followed by the step, a vector of float32 with all the
-rest, in which counters are exact up to 2^24.
+A row is one vector of bytes, as Reverb's cost grows with the number of columns:
+the observation, or only the newest frame of it, followed by the step, a vector
+of float32 with all the rest, in which counters are exact up to 2^24.
 
 Row k of an environment holds the observation that call k of the policy sees,
 and the action and the reward that led to it: a transition is two rows.
@@ -16,9 +15,6 @@ import tensorflow as tf
 COLLECTOR, SLOT, CALL, STEP_TYPE, REWARD, DISCOUNT, ACTION = range(7)
 
 FIRST, MID, LAST = 0, 1, 2  # As in TF-Agents.
-# A row that only gives later ones their history: zero frames before the start
-# of an episode, or rows repeated after an interruption. Never data.
-PADDING = -1
 
 
 class Codec:
@@ -58,15 +54,6 @@ class Codec:
     observations = self.newest(time_step.observation)  # [B, ...]
     return np.concatenate([_bytes(observations), _bytes(steps)], axis=1)
 
-  def padding(self, observation: np.ndarray) -> np.ndarray:
-    """Returns rows [K, bytes] that hold an observation, oldest frame first."""
-    frames = observation[None]
-    if self.frame_stack:
-      frames = np.moveaxis(observation, -1, 0)  # [stack, H, W]
-    steps = np.zeros((len(frames), ACTION + self._num_values), np.float32)
-    steps[:, STEP_TYPE] = PADDING
-    return np.concatenate([_bytes(frames), _bytes(steps)], axis=1)
-
   def newest(self, observations: np.ndarray) -> np.ndarray:
     """Returns what is stored of observations: [B, ...], frames [B, H, W]."""
     return observations[..., -1] if self.frame_stack else observations
@@ -81,32 +68,13 @@ class Codec:
     values = flat.view(self._observation_type.as_numpy_dtype)
     return values.reshape(len(rows), *self._shape)
 
-  def actions(self, steps):
+  def actions(self, steps: np.ndarray) -> np.ndarray:
     """Returns the actions [N, A], or [N] if discrete, of steps [N, 6 + A]."""
-    if isinstance(steps, np.ndarray):
-      values = steps[:, ACTION:].astype(self._action_type.as_numpy_dtype)
-      return values.reshape(len(steps), *self._action_shape)
-    values = tf.cast(steps[:, ACTION:], self._action_type)
-    return tf.reshape(values, [-1, *self._action_shape])
-
-  def unpack_tensor(self, rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns observations [B, K, ...] and steps [B, K, 6 + A] of tensors."""
-    outer = tf.shape(rows)[:2]
-    observations = _bitcast(rows[..., : self._split], self._observation_type)
-    shape = tf.concat([outer, self._shape], 0)
-    observations = tf.reshape(observations, shape)
-    return observations, _bitcast(rows[..., self._split :], tf.float32)
+    values = steps[:, ACTION:].astype(self._action_type.as_numpy_dtype)
+    return values.reshape(len(steps), *self._action_shape)
 
 
 def _bytes(values: np.ndarray) -> np.ndarray:
   """Returns values [N, ...] as bytes [N, ?]."""
   values = np.ascontiguousarray(values)
   return values.reshape(len(values), -1).view(np.uint8)
-
-
-def _bitcast(data: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
-  """Returns bytes [B, K, N * size] as values [B, K, N]."""
-  if dtype.size == 1:
-    return tf.bitcast(data, dtype)
-  shape = tf.concat([tf.shape(data)[:-1], [-1, dtype.size]], 0)
-  return tf.bitcast(tf.reshape(data, shape), dtype)

@@ -1,99 +1,143 @@
 """The replay server: Reverb's tables, kept in a dataset directory."""
 
-import os
+import contextlib
 import socket
 
 import reverb
 
 from srdice_tf import errors
+from srdice_tf.replay import checkpoints
 from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import descriptions
 from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import network
 from srdice_tf.replay import tables
 
 
-class ReplayServer:
-  """A Reverb server whose tables are those of a dataset directory."""
+class _Server(contextlib.AbstractContextManager):
+  """What both kinds have in common: a context stops them at its end."""
+
+  def stop(self):
+    raise NotImplementedError
+
+  def __exit__(self, *unused_error):
+    self.stop()
+
+
+class ReplayServer(_Server):
+  """A Reverb server whose tables are those of a dataset directory.
+
+  Attributes:
+    client: of the server.
+    counts: the transitions and episodes that the directory holds.
+  """
 
   def __init__(
       self,
       directory: directory_lib.DatasetDirectory | None = None,
       capacity: int = 1_000_000,
       port: int | None = None,
+      host: str = network.LOCALHOST,
   ):
     """Starts the server with what the directory holds, if anything.
 
     Args:
-      directory: of the data set; None keeps it in memory only.
+      directory: of the data set, which is locked until `stop`; None keeps it
+        in memory only.
       capacity: transitions it may hold; a saved data set keeps its own.
       port: to serve on, default any free one.
+      host: from where it can be reached, one of `network.HOSTS`.
 
     Raises:
-      UserError: if the data set is damaged or the port is in use.
+      UserError: if the data set is damaged or in use, or the port is.
     """
     self._directory = directory
-    checkpointer = None
-    if directory is not None:
-      directory.create()
-      if directory.exists():
-        directory.verify()
-      directory.remove_others()
-      checkpointer = reverb.platform.checkpointers_lib.DefaultCheckpointer(
-          directory.replay_path
-      )
-    if port is not None:
-      _check_free(port)
-    self._server = reverb.Server(
-        tables.make_tables(capacity), port, checkpointer
+    self._unnamed = None
+    self.counts = {'transitions': 0, 'episodes': 0}
+    with contextlib.ExitStack() as stack:
+      checkpointer = None
+      if directory is not None:
+        directory.create()
+        stack.enter_context(directory.lock())
+        stack.callback(directory.tidy)
+        checkpointer = self._recover()
+      if port is not None:
+        _check_free(port)
+      self._server = self._start(capacity, port, checkpointer, host)
+      stack.callback(self._server.stop)
+      self.client = client_lib.ReplayClient(f'localhost:{self._server.port}')
+      self._resources = stack.pop_all()
+
+  def _recover(self):
+    """Returns the checkpointer that loads what the directory holds."""
+    loaded, is_named = self._directory.recover()
+    if loaded:
+      self.counts = checkpoints.counts(loaded)
+    if not is_named:
+      self._unnamed = loaded
+    return reverb.platform.checkpointers_lib.DefaultCheckpointer(
+        self._directory.unfinished_path, fallback_checkpoint_path=loaded
     )
-    self.client = client_lib.ReplayClient(f'localhost:{self._server.port}')
+
+  def _start(self, capacity, port, checkpointer, host) -> reverb.Server:
+    try:
+      return network.start_server(
+          tables.make_tables(capacity), port, checkpointer, host
+      )
+    except RuntimeError as error:
+      if not self._unnamed:
+        raise
+      # Checksums know all others. This one a machine that crashed has left.
+      raise errors.UserError(
+          f'{self._unnamed}: Reverb cannot read it ({error}); move it elsewhere'
+          ' to go on with what was saved before.'
+      ) from error
 
   @property
   def port(self) -> int:
     return self._server.port
 
-  def save(self, description: dict):
+  def save(self):
     """Checkpoints the tables and describes them in dataset.json."""
+    if self._directory is None:
+      return
     try:
-      checkpoint = self.client.reverb.checkpoint()
+      self.client.reverb.checkpoint()
     except (RuntimeError, reverb.errors.ReverbError) as error:
       reason = str(error).strip().splitlines()[0]
       raise errors.UserError(
-          f'{self._directory.replay_path}: the checkpoint could not be written'
+          f'{self._directory.path}: the checkpoint could not be written'
           f' ({reason}); the last one is untouched.'
       ) from error
-    self._directory.commit(os.path.normpath(checkpoint), description)
+    self.adopt_checkpoint()
+
+  def ensure_saved(self):
+    """Saves what dataset.json does not describe yet."""
+    self.adopt_checkpoint()
 
   def adopt_checkpoint(self):
-    """Describes a checkpoint that a collector elsewhere asked for."""
-    checkpoint = self._directory.newest_unnamed()
-    if checkpoint:
-      self._directory.commit(checkpoint, self.description())
-
-  def description(self) -> dict:
-    """Returns what the collectors say of their data, as one data set."""
-    collectors = list(self.client.metadata().values())
-    sizes = self.client.sizes()
-    asked = sum(each['num_transitions'] for each in collectors)
-    is_complete = sizes[tables.TRANSITIONS] == asked > 0
-    return {
-        **(collectors[0] if len(collectors) == 1 else {}),
-        'environment': collectors[0]['environment'] if collectors else None,
-        'num_transitions': asked,
-        'collectors': collectors,
-        'status': directory_lib.COMPLETE
-        if is_complete
-        else directory_lib.COLLECTING,
-        'counts': {
-            'transitions': sizes[tables.TRANSITIONS],
-            'episodes': sizes[tables.INITIAL_STATES],
-        },
-    }
+    """Describes a checkpoint that a collector, or a killed server, left."""
+    if self._directory is None:
+      return
+    newest = self._directory.newest_unfinished()
+    checkpoint = self._directory.take(newest) if newest else self._unnamed
+    if not checkpoint:
+      return
+    self.counts = checkpoints.counts(checkpoint)
+    description = descriptions.describe(
+        self.client.metadata().values(), self.counts
+    )
+    self._directory.commit(checkpoint, description)
+    if self._unnamed and self._unnamed != checkpoint:
+      self._directory.remove(self._unnamed)
+    self._unnamed = None
 
   def stop(self):
-    self._server.stop()
+    """Stops serving and gives the directory back."""
+    self._resources.close()
 
 
-class RemoteServer:
+class RemoteServer(_Server):
   """A replay server that runs elsewhere and keeps its own directory."""
 
   def __init__(self, address: str, timeout: float):
@@ -104,9 +148,13 @@ class RemoteServer:
     """
     self.client = client_lib.ReplayClient(address, timeout)
 
-  def save(self, description: dict):
-    del description  # The server writes its own dataset.json.
+  def save(self):
+    """Has the server save; it writes its own dataset.json."""
     self.client.checkpoint()
+
+  def ensure_saved(self):
+    """Saves: nothing tells whether the server has what it holds on disk."""
+    self.save()
 
   def stop(self):
     """Leaves it running: others may use it."""

@@ -1,12 +1,20 @@
 """Opens a data set that was collected before."""
 
+import contextlib
+import tempfile
+
+import reverb
+
 from srdice_tf import errors
 from srdice_tf import memory
+from srdice_tf.replay import client as client_lib
 from srdice_tf.replay import dataset as dataset_lib
+from srdice_tf.replay import descriptions
 from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import network
 from srdice_tf.replay import reader
 from srdice_tf.replay import rows
-from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import tables
 
 
 def load_dataset(
@@ -14,27 +22,52 @@ def load_dataset(
 ) -> dataset_lib.Dataset:
   """Reads the data set in a directory into tensors.
 
+  Any number of processes may do so at once; the directory is left as it is.
+
   Args:
     path: the dataset directory.
     codec: of the environment's rows.
     environment: its description; if given it must be the data's.
 
   Raises:
-    UserError: if it is missing, damaged, unfinished or of another environment.
+    UserError: if it is missing, damaged, unfinished or of another environment,
+      or not what dataset.json says.
   """
   directory = directory_lib.DatasetDirectory(path)
   check(path, directory.read(), environment)
-  server = server_lib.ReplayServer(directory)
-  try:
-    return reader.read_dataset(server.client, codec, delete=True)
-  finally:
-    server.stop()
-    memory.give_back()
+  with directory.lock(shared=True):
+    description = directory.verify()
+    with _serving(directory.checkpoint_path(description)) as client:
+      collectors = client.metadata().values()
+      dataset = reader.read_dataset(client, codec, delete=True)
+  memory.give_back()
+  counts = {
+      'transitions': dataset.num_transitions,
+      'episodes': dataset.num_initial_states,
+  }
+  directory.compare(description, descriptions.describe(collectors, counts))
+  return dataset
+
+
+@contextlib.contextmanager
+def _serving(checkpoint: str):
+  """Serves a checkpoint to this process; yields the client."""
+  with tempfile.TemporaryDirectory(prefix='srdice_replay_') as scratch:
+    server = network.start_server(
+        tables.make_tables(capacity=1),  # The checkpoint has its own.
+        checkpointer=reverb.platform.checkpointers_lib.DefaultCheckpointer(
+            scratch, fallback_checkpoint_path=checkpoint
+        ),
+    )
+    try:
+      yield client_lib.ReplayClient(f'localhost:{server.port}')
+    finally:
+      server.stop()
 
 
 def check(path: str, description: dict, environment: dict | None):
   """Raises an error that names what is wrong with a data set."""
-  if description['status'] != directory_lib.COMPLETE:
+  if description['status'] != descriptions.COMPLETE:
     counts = description['counts']
     raise errors.UserError(
         f"--dataset_dir={path}: {counts['transitions']} of"

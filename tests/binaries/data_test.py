@@ -143,6 +143,7 @@ def test_served_data_and_a_dying_server(tmp_path):
   address = f'localhost:{port}'
   server = _start('replay_server', **serve)
   assert server.stdout.readline() == f'serving 0 transitions on port {port}\n'
+  assert server.stdout.readline().startswith('only this machine can reach it')
   _expect_error(
       _run('replay_server', port=port, dataset_dir=tmp_path / 'other'),
       f'--port={port}',

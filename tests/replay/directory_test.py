@@ -7,6 +7,7 @@ import shutil
 import pytest
 import tensorflow as tf
 
+from srdice_tf import checksums
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
@@ -14,6 +15,8 @@ from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import server as server_lib
 from srdice_tf.replay import storage
 from tests import fixtures
+
+_TIME = '9999-01-01T00:00:00.5+00:00'
 
 
 @pytest.fixture(scope='module')
@@ -96,9 +99,48 @@ def test_missing_checkpoint(copy):
   _expect_error(copy, 'chunks.tfrecord: missing')
 
 
-def test_edited_json(copy):
-  (copy / 'dataset.json').write_text('{')
-  _expect_error(copy, 'dataset.json: not readable')
+def _edited(description, **fields):
+  return json.dumps({**description, **fields})
+
+
+def _without(description, name):
+  return json.dumps({k: v for k, v in description.items() if k != name})
+
+
+def test_damaged_description(copy):
+  """Of each the line names the file, what is wrong and what to do."""
+  file = copy / 'dataset.json'
+  description = json.loads(file.read_text())
+  counts = description['counts']
+  for content, match in (
+      ('', 'not readable as JSON'),
+      ('{', 'not readable as JSON'),
+      (file.read_text()[:-40], 'not readable as JSON'),
+      ('[1, 2]', 'holds a list'),
+      ('{}', 'no field format'),
+      (_edited(description, format=1), 'format is 1'),
+      *(
+          (_without(description, name), f'no field {name}')
+          for name in ('status', 'counts', 'checkpoint', 'checksums')
+      ),
+      (_edited(description, status='done'), "status is 'done'"),
+      (_edited(description, counts=[1]), 'counts is'),
+      (_edited(description, counts={'transitions': 'x'}), 'counts is'),
+      (_edited(description, checkpoint='../elsewhere'), 'checkpoint is'),
+      (_edited(description, environment=None), 'names no environment'),
+      (_edited(description, checksums={}), 'checksums lack .*chunks.tfrecord'),
+      (_edited(description, counts={**counts, 'transitions': 99}),
+       'edited, its transitions is 99, that of the data 100'),
+      (_edited(description, counts={**counts, 'episodes': 3}),
+       'edited, its episodes is 3'),
+      (_edited(description, counts={**counts, 'mean_reward': 0.5}),
+       'edited, its mean_reward is 0.5'),
+      (_edited(description, setting='easy'), "edited, its setting is 'easy'"),
+      (_edited(description, num_transitions=200), 'its num_transitions is 200'),
+  ):
+    file.write_text(content)
+    _expect_error(copy, f'dataset.json: .*{match}.*; put back')
+    assert _checkpoint_file(copy).exists()
 
 
 def test_no_data_set(tmp_path):
@@ -125,13 +167,107 @@ def test_other_preprocessing_is_named(tmp_path):
     storage.check('d', description, wanted)
 
 
-def test_torn_newer_checkpoint_is_ignored(copy):
-  """A process killed while it saves leaves a newer, incomplete one."""
-  torn = copy / 'replay' / '9999-01-01T00:00:00+00:00'
-  torn.mkdir()
+def _server(path):
+  directory = directory_lib.DatasetDirectory(str(path))
+  return server_lib.ReplayServer(directory, 100)
+
+
+def _reload(path):
+  """Opens a data set to write to it, as a collector would."""
+  with _server(path) as server:
+    return server.counts['transitions']
+
+
+def test_a_checkpoint_without_description_stays(copy):
+  (copy / 'dataset.json').unlink()
+  for work in (_load, _reload):
+    with pytest.raises(errors.UserError, match='missing.*put .* back') as error:
+      work(copy)
+    assert _checkpoint_file(copy).parent.name in str(error.value)
+  assert _checkpoint_file(copy).exists()
+
+
+@pytest.mark.parametrize(
+    'where', ['replay/backup', 'unfinished/mine', f'replay/{_TIME}']
+)
+def test_what_others_left_stays(copy, where):
+  """Reverb itself removes all but the newest in the directory it writes to."""
+  file = copy / where / 'file'
+  file.parent.mkdir(parents=True)
+  file.write_text('precious')
+  for work in (_load, _reload):
+    with pytest.raises(errors.UserError, match='untouched; move') as error:
+      work(copy)
+    assert str(error.value).startswith(f'{copy / where}: ')
+  assert file.read_text() == 'precious'
+  shutil.rmtree(file.parent)
+  assert _load(copy).num_transitions == _reload(copy) == 100
+
+
+def test_reading_leaves_what_a_killed_process_left(copy):
+  torn = copy / 'unfinished' / _TIME
+  torn.mkdir(parents=True)
   (torn / 'chunks.tfrecord').write_bytes(b'torn')
   assert _load(copy).num_transitions == 100
+  assert torn.exists()
+  # Who may write removes it: only this program writes there.
+  assert _reload(copy) == 100
   assert not torn.exists()
+
+
+class _Killed(BaseException):
+  """Stands for SIGKILL."""
+
+
+@pytest.mark.parametrize(
+    'module, name, expected',
+    [
+        (server_lib.ReplayServer, 'adopt_checkpoint', 40),
+        (checksums, 'of_directory', 40),
+        (os, 'replace', 40),
+        (shutil, 'rmtree', 40),
+    ],
+)
+def test_killed_while_it_saves(
+    tmp_path, monkeypatch, module, name, expected
+):
+  """Whatever moment it is, one data set is there, and nothing in the way."""
+  config = fixtures.config(40)
+  collected = fixtures.behaviour_policy(config)
+  with _server(tmp_path) as server:
+    collection.collect(fixtures.config(20), collected, server)
+    older = server.counts['transitions']
+    with monkeypatch.context() as patch, pytest.raises(_Killed):
+
+      def killed(*unused_args, **unused_options):
+        raise _Killed
+
+      patch.setattr(module, name, killed)
+      other = fixtures.config(20, collector=1)
+      collection.collect(other, collected, server)
+  assert older == 20
+  with _server(tmp_path) as server:
+    assert server.counts['transitions'] == expected
+    server.adopt_checkpoint()
+  assert _load(tmp_path).num_transitions == 40
+  assert len(os.listdir(tmp_path / 'replay')) == 1
+  assert not (tmp_path / 'unfinished').exists()
+
+
+def test_two_may_read_at_once_but_only_one_may_write(copy):
+  with _server(copy):
+    for work in (_load, _reload):
+      with pytest.raises(
+          errors.UserError,
+          match=f'in use by process {os.getpid()} on .* since 20',
+      ):
+        work(copy)
+  directory = directory_lib.DatasetDirectory(str(copy))
+  with directory.lock(shared=True):
+    assert _load(copy).num_transitions == 100
+    with pytest.raises(errors.UserError, match='is being read by another'):
+      _reload(copy)
+  assert _reload(copy) == 100
 
 
 def test_unwritable_directory(tmp_path):

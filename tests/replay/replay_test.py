@@ -9,24 +9,15 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.policies import seeded
 from srdice_tf.replay import reader
-from srdice_tf.replay import rows
 from srdice_tf.replay import server as server_lib
 from srdice_tf.replay import tables
 from tests import fixtures
 
 
-class _MemoryServer(server_lib.ReplayServer):
-  """A server without a directory."""
-
-  def save(self, description):
-    self.description_saved = description
-
-
 @pytest.fixture
 def server():
-  server = _MemoryServer()
-  yield server
-  server.stop()
+  with server_lib.ReplayServer() as server:
+    yield server
 
 
 def _collect(config, server):
@@ -120,93 +111,35 @@ def test_episodes_and_steps_are_numbered(server):
   assert dataset.episodes.numpy().max() <= dataset.num_initial_states - 1
 
 
-def test_tables_hold_one_item_a_transition_and_one_a_reset(server):
+def test_segments_count_what_they_hold(server):
   config = fixtures.config(200)
-  _collect(config, server)
-  sizes = server.client.sizes()
-  assert sizes[tables.TRANSITIONS] == 200
-  streams = reader.read_streams(
-        server.client, collection.codec_of(environments.load(fixtures.COUNTER))
-    )
-  num_first = sum(
-      int((stream.steps[:, rows.STEP_TYPE] == rows.FIRST).sum())
-      for stream in streams
-  )
-  assert sizes[tables.INITIAL_STATES] == num_first > config.num_envs
-
-
-def test_stream_has_the_distribution_of_the_tensors(server):
-  """Each transition must come equally often, from either."""
-  config = fixtures.config(40)
-  _collect(config, server)
-  env = environments.load(config.env_id)
-  tensors = reader.read_dataset(server.client, collection.codec_of(env))
-  stream = reader.stream_dataset(server.client, collection.codec_of(env))
-  keys = {
-      state.tobytes(): i
-      for i, state in enumerate(tensors.states(tf.range(40)).numpy())
+  counts = _collect(config, server)['counts']
+  samples = server.client.reverb.sample(tables.SEGMENTS, 100)
+  found = {
+      sample[0].info.key: tables.counts_of(sample[0].info.priority)
+      for sample in samples
   }
-  assert len(keys) == 40
-  rng = tf.random.Generator.from_seed(0)
-  expected = tensors.batch(tf.range(40))
-
-  def counts(dataset, num_batches):
-    sample = tf.function(lambda: dataset.sample(64, rng))
-    found = np.zeros(40)
-    for _ in range(num_batches):
-      batch = sample()
-      index = [keys[state.tobytes()] for state in batch.states.numpy()]
-      np.add.at(found, index, 1)
-      for name in ('actions', 'rewards', 'next_states', 'not_done'):
-        np.testing.assert_array_equal(
-            getattr(batch, name), getattr(expected, name).numpy()[index]
-        )
-    return found
-
-  for dataset in (tensors, stream):
-    assert dataset.num_transitions == 40
-    found = counts(dataset, 100)
-    # Chi squared with 39 degrees of freedom: below 90 but for 1 in 10^5.
-    chi_squared = np.sum((found - 160.0) ** 2) / 160.0
-    assert chi_squared < 90.0
-
-
-def test_stream_of_start_states(server):
-  config = fixtures.config(60)
-  _collect(config, server)
-  env = environments.load(config.env_id)
-  tensors = reader.read_dataset(server.client, collection.codec_of(env))
-  stream = reader.stream_dataset(server.client, collection.codec_of(env))
-  count = tensors.num_initial_states
-  known = {s.tobytes() for s in tensors.initial_states(tf.range(count)).numpy()}
-  rng = tf.random.Generator.from_seed(0)
-  for dataset in (tensors, stream):
-    found = dataset.sample_initial(400, rng).states.numpy()
-    assert {state.tobytes() for state in found} == known
+  assert len(found) == config.num_envs
+  assert np.sum(list(found.values()), axis=0).tolist() == [
+      200, counts['episodes']
+  ]
 
 
 def test_sample_runs_in_a_compiled_loop(server):
   _collect(fixtures.config(50), server)
   env = environments.load(fixtures.COUNTER)
-  for dataset in (
-      reader.read_dataset(server.client, collection.codec_of(env)),
-      reader.stream_dataset(server.client, collection.codec_of(env)),
-  ):
-    rng = tf.random.Generator.from_seed(0)
+  dataset = reader.read_dataset(server.client, collection.codec_of(env))
+  rng = tf.random.Generator.from_seed(0)
 
-    @tf.function
-    def mean_reward(dataset=dataset, rng=rng):
-      total = 0.0
-      for _ in tf.range(50):
-        total += tf.reduce_mean(dataset.sample(32, rng).rewards)
-      return total / 50.0
+  @tf.function
+  def mean_reward():
+    total = 0.0
+    for _ in tf.range(50):
+      total += tf.reduce_mean(dataset.sample(32, rng).rewards)
+    return total / 50.0
 
-    env_mean = float(
-        tf.reduce_mean(
-            reader.read_dataset(server.client, collection.codec_of(env)).rewards
-        )
-    )
-    assert float(mean_reward()) == pytest.approx(env_mean, rel=0.1)
+  expected = float(tf.reduce_mean(dataset.rewards))
+  assert float(mean_reward()) == pytest.approx(expected, rel=0.1)
 
 
 def test_same_generator_state_same_batches(server):
@@ -220,43 +153,13 @@ def test_same_generator_state_same_batches(server):
   np.testing.assert_array_equal(first, second)
 
 
-def test_stacks_of_a_pixel_stream_equal_those_of_the_tensors(server):
-  config = fixtures.config(
-      20,
-      env_id='ALE/Pong-v5',
-      policy='random',
-      setting='main',
-      num_envs=2,
-  )
-  _collect(config, server)
-  env = environments.load(config.env_id)
-  tensors = reader.read_dataset(server.client, collection.codec_of(env))
-  stream = reader.stream_dataset(server.client, collection.codec_of(env))
-  known = tensors.batch(tf.range(20))
-  known = {
-      state.tobytes() + next_state.tobytes()
-      for state, next_state in zip(
-          known.states.numpy(), known.next_states.numpy()
-      )
-  }
-  batch = stream.sample(64)
-  for state, next_state in zip(batch.states.numpy(), batch.next_states.numpy()):
-    assert state.tobytes() + next_state.tobytes() in known
-  start = stream.sample_initial(2).states.numpy()
-  assert not start[..., :3].any() and start[..., 3].any()
-
-
 def test_missing_and_doubled_rows_are_found(server):
   _collect(fixtures.config(30), server)
   key, segment = next(server.client.sample_all(tables.SEGMENTS))
-  with server.client.reverb.trajectory_writer(len(segment)) as writer:
-    for row in segment:
-      writer.append(row)
-    writer.create_item(tables.SEGMENTS, 1.0, writer.history[:])
+  server.client.insert(tables.SEGMENTS, segment, priority=1.0)
+  codec = collection.codec_of(environments.load(fixtures.COUNTER))
   with pytest.raises(errors.UserError, match='stored twice'):
-    reader.read_streams(
-        server.client, collection.codec_of(environments.load(fixtures.COUNTER))
-    )
+    reader.read_streams(server.client, codec, collector=0)
   keys = [key for key, _ in server.client.sample_all(tables.SEGMENTS)]
   assert key in keys
 
@@ -271,19 +174,23 @@ def test_a_server_can_forget_what_was_read(server):
   ):
     np.testing.assert_array_equal(first, second)
   sizes = server.client.sizes()
-  assert sizes[tables.SEGMENTS] == sizes[tables.TRANSITIONS] == 0
+  assert sizes[tables.SEGMENTS] == 0
   assert sizes[tables.METADATA] == 1
 
 
 def test_unfinished_collection_cannot_be_read(server):
-  env = environments.load(fixtures.COUNTER)
+  codec = collection.codec_of(environments.load(fixtures.COUNTER))
   with pytest.raises(errors.UserError, match='0 transitions'):
-    reader.read_dataset(server.client, collection.codec_of(env))
-  _collect(fixtures.config(30), server)
+    reader.read_dataset(server.client, codec)
+  config = fixtures.config(30)
+  collection.claim(config, server)
+  with pytest.raises(errors.UserError, match='saved 0 of 30 transitions'):
+    reader.read_dataset(server.client, codec)
+  _collect(config, server)
   keys = [key for key, _ in server.client.sample_all(tables.SEGMENTS)]
   server.client.delete(tables.SEGMENTS, keys[:1])
-  with pytest.raises(errors.UserError, match='in finished segments'):
-    reader.read_dataset(server.client, collection.codec_of(env))
+  with pytest.raises(errors.UserError, match='collectors counted 30'):
+    reader.read_dataset(server.client, codec)
 
 
 @pytest.mark.parametrize('seed', range(5))

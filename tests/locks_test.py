@@ -1,0 +1,85 @@
+"""Tests for the lock of a directory."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from srdice_tf import errors
+from srdice_tf import locks
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.experiments import ope
+from srdice_tf.experiments import setup
+
+_HOLDER = """
+import sys, time
+from srdice_tf import locks
+lock = locks.Lock(sys.argv[1], 'it')
+print('held', flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+  process = subprocess.Popen(
+      [sys.executable, '-c', _HOLDER, str(tmp_path)],
+      stdout=subprocess.PIPE,
+      text=True,
+  )
+  assert process.stdout.readline() == 'held\n'
+  yield process
+  process.kill()
+  process.communicate()
+
+
+@pytest.mark.parametrize('shared', [False, True])
+def test_the_second_is_told_who_is_first(tmp_path, holder, shared):
+  expected = f'--output_dir=x is in use by process {holder.pid} on .* since 20'
+  with pytest.raises(errors.UserError, match=expected) as error:
+    locks.Lock(str(tmp_path), '--output_dir=x', shared)
+  assert '\n' not in str(error.value)
+
+
+def test_a_dead_process_holds_nothing(tmp_path, holder):
+  holder.kill()
+  holder.wait()
+  with locks.Lock(str(tmp_path), 'x'):
+    # Its place is taken; the message no longer names the dead one.
+    with pytest.raises(errors.UserError, match=f'process {os.getpid()} '):
+      locks.Lock(str(tmp_path), 'x')
+  locks.Lock(str(tmp_path), 'x').release()
+
+
+def test_readers_share(tmp_path):
+  directory = str(tmp_path)
+  with locks.Lock(directory, 'x', shared=True):
+    with locks.Lock(directory, 'x', shared=True):
+      with pytest.raises(errors.UserError, match='x is being read by another'):
+        locks.Lock(directory, 'x')
+  locks.Lock(directory, 'x').release()
+
+
+def test_a_directory_that_cannot_be_written_can_be_read(tmp_path, monkeypatch):
+  def refuse(path, *unused):
+    raise PermissionError(13, 'Permission denied', path)
+
+  monkeypatch.setattr(os, 'open', refuse)
+  locks.Lock(str(tmp_path), 'x', shared=True).release()
+  with pytest.raises(errors.UserError, match='x: Permission denied'):
+    locks.Lock(str(tmp_path), 'x')
+
+
+def test_a_run_locks_its_directory(tmp_path):
+  config = ope.RunConfig(
+      setup.TaskConfig('Pendulum-v1'),
+      ('srdice',),
+      config_lib.Config(),
+      seed=0,
+      dataset_dir=str(tmp_path / 'data'),
+  )
+  with locks.Lock(str(tmp_path), 'x'):
+    with pytest.raises(errors.UserError, match='--output_dir=.* is in use by'):
+      ope.run(config, str(tmp_path))
+  assert not (tmp_path / 'data').exists()

@@ -1,0 +1,48 @@
+"""Tests that a server is for this machine only, unless it is opened."""
+
+import socket
+
+import pytest
+import reverb
+
+from srdice_tf.agents import replay_server as agents_server
+from srdice_tf.replay import network
+from srdice_tf.replay import server as server_lib
+
+
+def _devices(port):
+  return [
+      listener.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
+      for listener in network._listeners(port)
+  ]
+
+
+def test_servers_listen_to_this_machine():
+  with server_lib.ReplayServer() as server:
+    assert set(_devices(server.port)) == {b'lo\0'}
+    # Their own client has connected by now.
+    assert network.is_local(server.port)
+  server = agents_server.ReplayServer(lambda name: reverb.Table.queue(name, 1))
+  assert set(_devices(server._server.port)) == {b'lo\0'}
+  server.stop()
+
+
+def test_a_server_can_be_opened():
+  with server_lib.ReplayServer(host=network.EVERYWHERE) as server:
+    assert set(_devices(server.port)) == {b''}
+    assert not network.is_local(server.port)
+
+
+def test_a_system_that_cannot_says_so(monkeypatch, caplog):
+  monkeypatch.setattr(socket, 'SO_BINDTODEVICE', 9999)
+  with server_lib.ReplayServer() as server:
+    port = server.port
+  assert caplog.messages == [
+      f'port {port}, a replay server without a password, is open to the'
+      ' network: this system cannot keep it to this machine.'
+  ]
+
+
+@pytest.mark.parametrize('port', [0, 70000])
+def test_a_port_on_which_nobody_listens(port):
+  assert not network.is_local(port)
