@@ -62,6 +62,9 @@ class Problem:
       cache: whether to keep the parameters; without, they are computed anew
         for each minibatch, to the same numbers.
       mdp: the MDP itself, where it is finite and known.
+
+    Raises:
+      UserError: if the policy gives NaN or impossible actions on the data.
     """
     self.dataset = dataset
     self.actions = actions
@@ -79,6 +82,8 @@ class Problem:
     if cache:
       self._next = self._map_chunks(self.next_parameters, self.size)
       self._start = self._map_chunks(self.start_parameters, self.num_starts)
+      for parameters in (self._next, self._start):
+        actions.check(parameters)
 
   def thinned(self, size: int) -> tuple['Problem', int]:
     """Returns the problem with about `size` transitions, or its own if fewer.

@@ -15,6 +15,7 @@ from srdice_tf.networks import frames
 from srdice_tf.networks import inputs as inputs_lib
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
+from srdice_tf.policies import checks
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 from srdice_tf.replay import client as client_lib
@@ -156,10 +157,11 @@ def make_problem(
   make_inputs = (
       frames.FrameInputs if has_frames(specs) else inputs_lib.VectorInputs
   )
-  return problem_lib.Problem(
-      dataset, actions.target_actions(policy), make_inputs(*specs), gamma,
-      mdp=mdp,
-  )
+  with checks.one_line():
+    return problem_lib.Problem(
+        dataset, actions.target_actions(policy), make_inputs(*specs), gamma,
+        mdp=mdp,
+    )
 
 
 def preset(env_id: str, name: str) -> config_lib.Config:

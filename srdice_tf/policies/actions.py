@@ -10,8 +10,12 @@ import tensorflow as tf
 from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 
+from srdice_tf import errors
 from srdice_tf.policies import base
+from srdice_tf.policies import checks
 from srdice_tf.policies import composed
+
+_CHUNK = 8192
 
 
 def target_actions(policy: tf_policy.TFPolicy) -> 'TargetActions':
@@ -32,6 +36,9 @@ def probability_table(
   """Returns the probabilities [S, A] of a policy for a finite MDP.
 
   None if it gives no probabilities that depend on the state alone.
+
+  Raises:
+    UserError: if what it gives are no probabilities of the MDP's actions.
   """
   if tf.nest.flatten(policy.policy_state_spec):
     return None
@@ -40,7 +47,10 @@ def probability_table(
     return None
   dtype = policy.time_step_spec.observation.dtype
   table = actions.parameters(tf.range(num_states, dtype=dtype))
-  return table.numpy().astype(np.float64)
+  actions.check(table)
+  table = table.numpy().astype(np.float64)
+  # In float32 they sum to 1 only nearly: the horizon multiplies that.
+  return table / table.sum(axis=1, keepdims=True)
 
 
 class TargetActions:
@@ -71,6 +81,18 @@ class TargetActions:
       return self._policy.action(time_step, state, seed).action
     return self._policy.action(time_step, state).action
 
+  def check(self, parameters: tf.Tensor):
+    """Checks parameters over data: that there are actions to draw.
+
+    Raises:
+      UserError: if actions are NaN or out of the range.
+    """
+    rng = tf.random.Generator.from_seed(0)
+    spec, name = self._policy.action_spec, checks.name_of(self._policy)
+    for begin in range(0, len(parameters), _CHUNK):
+      drawn = self.sample(parameters[begin : begin + _CHUNK], rng)
+      checks.check(drawn.numpy(), spec, name)
+
   def support(self, parameters: tf.Tensor, num_samples: int, rng):
     """Returns actions [B, M, ...] and weights [B, M] that stand for pi(s).
 
@@ -86,6 +108,10 @@ class GaussianActions(TargetActions):
 
   def parameters(self, states: tf.Tensor) -> tf.Tensor:
     return self._policy.centre(self._time_step(states))  # [B, A]
+
+  def check(self, parameters: tf.Tensor):
+    spec, name = self._policy.action_spec, checks.name_of(self._policy)
+    checks.check(parameters.numpy(), spec, name)
 
   def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
     noise = rng.normal(tf.shape(parameters)) * self._policy.scale  # [B, A]
@@ -108,10 +134,17 @@ class CategoricalActions(TargetActions):
     step = self._policy.distribution(
         self._time_step(states), self._state(states)
     )
-    spec = self._policy.action_spec
-    actions = tf.range(spec.minimum, spec.maximum + 1, dtype=spec.dtype)
-    log_probabilities = step.action.log_prob(actions[:, None])  # [A, B]
-    return tf.exp(tf.transpose(log_probabilities))  # [B, A]
+    return composed.probabilities(step.action, self._policy.action_spec)
+
+  def check(self, parameters: tf.Tensor):
+    sums = np.sum(parameters, axis=1)  # [B]
+    is_one = np.isclose(sums, 1.0, rtol=0.0, atol=1e-3)  # Not if it is NaN.
+    if not is_one.all():
+      raise errors.UserCodeError(
+          f'{checks.name_of(self._policy)}: the probabilities of the'
+          f' {parameters.shape[1]} actions sum to {sums[~is_one][0]:.6g} in'
+          f' {np.sum(~is_one)} of {len(sums)} states; expected 1.'
+      )
 
   def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
     shape = tf.shape(parameters)[0], 1

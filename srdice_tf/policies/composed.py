@@ -17,6 +17,7 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf.policies import base
+from srdice_tf.policies import checks
 from srdice_tf.policies import distributions
 
 tfd = tfp.distributions
@@ -59,13 +60,13 @@ class GaussianNoise(DistributionPolicy):
         the range of each action, so by 2 for Pendulum and 0.4 for Humanoid.
     """
     super().__init__(policy.time_step_spec, policy.action_spec)
-    self._wrapped = policy
+    self.wrapped = policy
     self.bounds = _bounds(self.action_spec)
     self.scale = sigma * (self.bounds[1] - self.bounds[0]) / 2.0  # [A]
 
   def centre(self, time_step) -> tf.Tensor:
     """Returns pi_d(s) [B, A]."""
-    return self._wrapped.action(time_step).action
+    return self.wrapped.action(time_step).action
 
   def _distribution(self, time_step, policy_state):
     noisy = distributions.ClippedNormal(
@@ -74,12 +75,36 @@ class GaussianNoise(DistributionPolicy):
     return policy_step.PolicyStep(tfd.Independent(noisy, 1), policy_state)
 
 
+class NoisySamples(DistributionPolicy):
+  """The same noise around a stochastic policy: clip(a + noise), a ~ pi(s)."""
+
+  def __init__(self, policy: DistributionPolicy, sigma: float):
+    """Adds noise to a policy's samples; sigma as for GaussianNoise."""
+    super().__init__(policy.time_step_spec, policy.action_spec)
+    self.wrapped = policy
+    self._bounds = _bounds(self.action_spec)
+    self._scale = sigma * (self._bounds[1] - self._bounds[0]) / 2.0  # [A]
+
+  def _distribution(self, time_step, policy_state):
+    noisy = distributions.NoisySamples(
+        self.wrapped.distribution(time_step).action, self._scale, *self._bounds
+    )
+    return policy_step.PolicyStep(noisy, policy_state)
+
+
+def add_noise(policy: tf_policy.TFPolicy, sigma: float) -> DistributionPolicy:
+  """Returns the policy with Gaussian noise on its actions."""
+  if isinstance(policy, DistributionPolicy):
+    return NoisySamples(policy, sigma)
+  return GaussianNoise(policy, sigma)
+
+
 class UniformMixture(DistributionPolicy):
   """At each step a uniform action with probability p, else the policy's."""
 
   def __init__(self, policy: DistributionPolicy, probability: float):
     super().__init__(policy.time_step_spec, policy.action_spec)
-    self._wrapped = policy
+    self.wrapped = policy
     self._probability = probability
 
   def _distribution(self, time_step, policy_state):
@@ -89,32 +114,41 @@ class UniformMixture(DistributionPolicy):
         tf.broadcast_to(weights, [batch_size, 2]),
         [
             _uniform(self.action_spec, batch_size),
-            self._wrapped.distribution(time_step).action,
+            self.wrapped.distribution(time_step).action,
         ],
     )
     return policy_step.PolicyStep(mixed, policy_state)
 
 
 class EpsilonGreedy(DistributionPolicy):
-  """The greedy action, but a uniform one with probability epsilon."""
+  """The policy's action, but a uniform one with probability epsilon."""
 
   def __init__(self, policy: tf_policy.TFPolicy, epsilon: float):
-    """Explores around a greedy policy; epsilon 0 gives its probabilities."""
+    """Explores around a greedy policy, or a stochastic one."""
     super().__init__(policy.time_step_spec, policy.action_spec)
-    self._wrapped = policy
+    self.wrapped = policy
     self._epsilon = epsilon
 
   def _distribution(self, time_step, policy_state):
-    num_actions = _num_actions(self.action_spec)
-    greedy = self._wrapped.action(time_step).action  # [B]
-    probabilities = (  # [B, A]
-        (1.0 - self._epsilon) * tf.one_hot(greedy, num_actions)
-        + self._epsilon / num_actions
-    )
+    own = self._own_probabilities(time_step)  # [B, A]
+    uniform = self._epsilon / _num_actions(self.action_spec)
     categorical = tfd.Categorical(
-        probs=probabilities, dtype=self.action_spec.dtype
+        probs=(1.0 - self._epsilon) * own + uniform,
+        dtype=self.action_spec.dtype,
     )
     return policy_step.PolicyStep(categorical, policy_state)
+
+  def _own_probabilities(self, time_step) -> tf.Tensor:
+    if isinstance(self.wrapped, DistributionPolicy):
+      return probabilities(
+          self.wrapped.distribution(time_step).action, self.action_spec
+      )
+    greedy = checks.in_range(  # [B]
+        self.wrapped.action(time_step).action,
+        self.action_spec,
+        checks.name_of(self.wrapped),
+    )
+    return tf.one_hot(greedy, _num_actions(self.action_spec))
 
 
 class EpisodeMixture(DistributionPolicy):
@@ -133,6 +167,7 @@ class EpisodeMixture(DistributionPolicy):
     )
     self._policies = tuple(policies)
     self._probabilities = tf.constant(probabilities, tf.float32)  # [K]
+    self.wrapped = policies[0]  # By whose name errors call the mixture.
 
   def _action(self, time_step, policy_state, seed=None):
     draw_seed, action_seed = tfp.random.split_seed(seed)
@@ -165,6 +200,15 @@ def tensor_specs(observation_spec, action_spec):
       tensor_spec.from_spec(ts.time_step_spec(observation_spec)),
       tensor_spec.from_spec(action_spec),
   )
+
+
+def probabilities(distribution, action_spec) -> tf.Tensor:
+  """Returns the probability [B, A] of each action."""
+  actions = tf.range(
+      action_spec.minimum, action_spec.maximum + 1, dtype=action_spec.dtype
+  )
+  log_probabilities = distribution.log_prob(actions[:, None])  # [A, B]
+  return tf.exp(tf.transpose(log_probabilities))
 
 
 def _bounds(action_spec) -> tuple[np.ndarray, np.ndarray]:

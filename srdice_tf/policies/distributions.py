@@ -55,6 +55,43 @@ class ClippedNormal(tfd.Distribution):
     return tf.where(beyond, tf.constant(float('-inf'), self.dtype), log_prob)
 
 
+class NoisySamples(tfd.Distribution):
+  """clip(x + noise, low, high) of vectors x ~ another distribution.
+
+  It can be sampled; its density has no closed form.
+  """
+
+  def __init__(self, distribution, scale, low, high, name='NoisySamples'):
+    parameters = dict(locals())
+    self._distribution = distribution
+    self._noise = tfd.Normal(tf.zeros_like(scale), scale)
+    self._range = low, high
+    super().__init__(
+        dtype=distribution.dtype,
+        reparameterization_type=tfd.NOT_REPARAMETERIZED,
+        validate_args=False,
+        allow_nan_stats=True,
+        parameters=parameters,
+        name=name,
+    )
+
+  @classmethod
+  def _parameter_properties(cls, dtype, num_classes=None):
+    return {'distribution': tfp.util.BatchedComponentProperties()}
+
+  def _event_shape(self):
+    return self._noise.batch_shape
+
+  def _event_shape_tensor(self):
+    return self._noise.batch_shape_tensor()
+
+  def _sample_n(self, n, seed=None):
+    own_seed, noise_seed = tfp.random.split_seed(seed)
+    own = self._distribution.sample(n, seed=own_seed)  # [n, B, A]
+    noise = self._noise.sample(tf.shape(own)[:-1], seed=noise_seed)
+    return tf.clip_by_value(own + noise, *self._range)
+
+
 class OpenUniform(tfd.Uniform):
   """Uniform between the bounds, with no mass on them.
 

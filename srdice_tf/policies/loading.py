@@ -34,6 +34,14 @@ def load(
   Raises:
     UserError: if there is no such policy, or it does not fit.
   """
+  policy = _load(name, env_id, observation_spec, action_spec)
+  policy.source = f'--policy={name}'  # What errors call it.
+  return policy
+
+
+def _load(
+    name: str, env_id: str, observation_spec, action_spec
+) -> tf_policy.TFPolicy:
   specs = observation_spec, action_spec
   kind, colon, checkpoint = name.partition(':')
   if name == RANDOM:
@@ -84,8 +92,15 @@ def load_behaviour(
 
 
 def checksum(policy: tf_policy.TFPolicy) -> str:
-  """Returns a hash of the policy's variables: what tells two apart."""
-  digest = hashlib.sha256()
+  """Returns a hash that tells a base policy from those that act otherwise.
+
+  It covers the files of a SavedModel, of others their kind and variables.
+  """
+  files = getattr(policy, 'wrapped', policy)
+  if isinstance(files, saved.SavedPolicy):
+    return files.file_checksum
+  digest = hashlib.sha256(type(policy).__name__.encode())
   for variable in policy.variables():
-    digest.update(variable.numpy().tobytes())
+    value = variable.numpy()
+    digest.update(f'{value.dtype}{value.shape}'.encode() + value.tobytes())
   return digest.hexdigest()

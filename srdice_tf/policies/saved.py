@@ -1,7 +1,10 @@
 """Policies from TF-Agents SavedModels, as PolicySaver writes them."""
 
+import glob
+import hashlib
 import os
 
+import numpy as np
 import tensorflow as tf
 from tf_agents.policies import policy_saver
 from tf_agents.policies import tf_policy
@@ -10,34 +13,49 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import errors
+from srdice_tf.policies import actions
+from srdice_tf.policies import base
+from srdice_tf.policies import checks
+from srdice_tf.policies import composed
+from srdice_tf.policies import sampled
+from srdice_tf.policies import tabular
+
+# What a policy is made of. The fingerprint beside it differs between copies.
+_FILES = (
+    'saved_model.pb',
+    policy_saver.POLICY_SPECS_PBTXT,
+    'variables/*',
+    'assets/*',
+)
 
 
 class SavedPolicy(tf_policy.TFPolicy):
-  """A loaded SavedModel behind TF-Agents' policy interface."""
+  """A loaded SavedModel behind TF-Agents' policy interface.
 
-  def __init__(self, model, time_step_spec, action_spec, policy_state_spec):
-    super().__init__(
-        time_step_spec, action_spec, policy_state_spec=policy_state_spec
-    )
+  Attributes:
+    file_checksum: of the files that it was loaded from.
+  """
+
+  def __init__(self, model, time_step_spec, action_spec, file_checksum: str):
+    # Discrete actions are not clipped: those out of the range are refused.
+    is_discrete = base.is_discrete(action_spec)
+    super().__init__(time_step_spec, action_spec, clip=not is_discrete)
     self._model = model
-    # Listed here so that they count among the policy's variables.
-    self._model_variables = list(model.model_variables)
-
-  def _get_initial_state(self, batch_size):
-    if not tf.nest.flatten(self.policy_state_spec):
-      return ()
-    return self._model.get_initial_state(batch_size=batch_size)
+    # Listed here so that they count among the policy's variables. A policy
+    # without any is saved without the list.
+    self._model_variables = list(getattr(model, 'model_variables', ()))
+    self.file_checksum = file_checksum
 
   def _action(self, time_step, policy_state, seed=None):
     del seed  # Fixed when the model was saved.
     step = self._model.action(time_step, policy_state)
-    return policy_step.PolicyStep(step.action, step.state)
+    return policy_step.PolicyStep(step.action, policy_state)
 
   def _distribution(self, time_step, policy_state):
     step = self._model.distribution(time_step, policy_state)
-    if not isinstance(step, policy_step.PolicyStep):
+    if not hasattr(step, 'action'):
       raise NotImplementedError('It was saved without a distribution.')
-    return policy_step.PolicyStep(step.action, step.state)
+    return policy_step.PolicyStep(step.action, policy_state)
 
 
 def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
@@ -48,41 +66,103 @@ def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
     observation_spec: of the environment.
     action_spec: of the environment, bounded.
 
+  Returns:
+    A SavedPolicy, if its actions are not drawn; else a SampledPolicy, which
+    draws them from the distribution that was saved.
+
   Raises:
-    UserError: if it cannot be read or does not fit the environment.
+    UserError: if it cannot be read, does not fit the environment, keeps a
+      state, or draws its actions and was saved without a distribution.
   """
+  source = f'--policy={path}'
   try:
     specs = tensor_spec.from_pbtxt_file(
         os.path.join(path, policy_saver.POLICY_SPECS_PBTXT)
     )
-    saved = specs['collect_data_spec']
+    found, state_spec = specs['collect_data_spec'], specs['policy_state_spec']
+    found = found.observation, found.action
     model = tf.saved_model.load(path)
-    state_spec = specs['policy_state_spec']
-  except (OSError, ValueError, KeyError, tf.errors.OpError) as error:
-    reason = str(error).strip().splitlines()[0]
+  except Exception as error:  # What damage raises depends on where it is.
     raise errors.UserError(
-        f"--policy={path}: not a SavedModel of TF-Agents' PolicySaver:"
-        f' {reason}'
+        f"{source}: not a SavedModel of TF-Agents' PolicySaver: {_line(error)}"
     ) from error
-  observation_spec = tensor_spec.from_spec(observation_spec)
-  action_spec = tensor_spec.from_spec(action_spec)
-  _check(path, 'observations', saved.observation, observation_spec)
-  _check(path, 'actions', saved.action, action_spec)
-  time_step_spec = ts.time_step_spec(observation_spec)
-  return SavedPolicy(model, time_step_spec, action_spec, state_spec)
+  sampled.check_stateless(state_spec, source)
+  expected = tuple(map(tensor_spec.from_spec, (observation_spec, action_spec)))
+  _check(source, 'observations', found[0], expected[0])
+  _check(source, 'actions', found[1], expected[1])
+  time_step_spec = ts.time_step_spec(expected[0])
+  policy = SavedPolicy(model, time_step_spec, expected[1], _checksum(path))
+  policy.source = source
+  try:
+    policy = sampled.repeatable(policy, source)
+    _check_states(policy, *expected)
+  except (ValueError, TypeError, AttributeError, tf.errors.OpError) as error:
+    raise errors.UserError(
+        f"{source}: it cannot be called on the environment's time steps:"
+        f' {_line(error)}; expected one saved with batch_size=None, without'
+        ' input_fn_and_spec.'
+    ) from error
+  return policy
 
 
-def _check(path, what, found, expected):
+def _line(error: Exception) -> str:
+  lines = str(error).strip().splitlines() or [type(error).__name__]
+  return lines[0]
+
+
+def _checksum(path: str) -> str:
+  digest = hashlib.sha256()
+  for pattern in _FILES:
+    for name in sorted(glob.glob(pattern, root_dir=path)):
+      with open(os.path.join(path, name), 'rb') as file:
+        content = hashlib.file_digest(file, 'sha256').digest()
+      digest.update(name.encode() + content)
+  return digest.hexdigest()
+
+
+def _check(source: str, what: str, found, expected):
   """Raises an error that names both specs where they differ."""
   leaves = tf.nest.flatten(found)
-  if len(leaves) == 1 and (leaves[0].shape, leaves[0].dtype) == (
-      expected.shape,
-      expected.dtype,
-  ):
+  if len(leaves) == 1 and _fits(leaves[0], expected):
     return
-  describe = lambda spec: f'{spec.dtype.name}{list(spec.shape)}'
-  found = ', '.join(describe(leaf) for leaf in leaves)
+  found = ', '.join(map(_describe, leaves))
   raise errors.UserError(
-      f"--policy={path}: its {what} are {found}, the environment's are"
-      f' {describe(expected)}.'
+      f"{source}: its {what} are {found}, the environment's are"
+      f' {_describe(expected)}.'
   )
+
+
+def _fits(found, expected) -> bool:
+  if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+    return False
+  if not (_is_bounded(found) and _is_bounded(expected)):
+    return True
+  return np.allclose(found.minimum, expected.minimum) and np.allclose(
+      found.maximum, expected.maximum
+  )
+
+
+def _is_bounded(spec) -> bool:
+  return isinstance(spec, tensor_spec.BoundedTensorSpec)
+
+
+def _describe(spec) -> str:
+  if not _is_bounded(spec):
+    return base.describe(spec)
+  low, high = np.unique(spec.minimum), np.unique(spec.maximum)
+  low, high = (x[0] if len(x) == 1 else x.tolist() for x in (low, high))
+  return f'{base.describe(spec)} from {low} to {high}'
+
+
+def _check_states(policy, observation_spec, action_spec):
+  """Acts in each state of a finite MDP.
+
+  Raises:
+    UserError: if it gives no actions of the MDP.
+  """
+  if not tabular.is_finite(observation_spec, action_spec):
+    return
+  if not isinstance(policy, composed.DistributionPolicy):
+    policy = composed.EpsilonGreedy(policy, epsilon=0.0)
+  with checks.one_line():
+    actions.probability_table(policy, int(observation_spec.maximum) + 1)

@@ -8,6 +8,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
+from srdice_tf.policies import checks
 from srdice_tf.policies import composed
 
 
@@ -27,6 +28,7 @@ class SeededPyPolicy(py_policy.PyPolicy):
         tensor_spec.to_nest_array_spec(policy.policy_state_spec),
     )
     self._policy = policy
+    self._name = checks.name_of(policy)
     self._seed = seed % 2**31
     self.num_calls = 0
     specs = tf.nest.map_structure(
@@ -55,10 +57,13 @@ class SeededPyPolicy(py_policy.PyPolicy):
     del seed
     seed = np.array([self._seed, self.num_calls], np.int32)
     self.num_calls += 1
-    step = self._function(
-        tf.constant(time_step.observation),
-        policy_state,
-        tf.constant(time_step.step_type),
-        tf.constant(seed),
-    )
-    return policy_step.PolicyStep(step.action.numpy(), step.state)
+    with checks.one_line():
+      step = self._function(
+          tf.constant(time_step.observation),
+          policy_state,
+          tf.constant(time_step.step_type),
+          tf.constant(seed),
+      )
+    actions = step.action.numpy()
+    checks.check(actions, self._policy.action_spec, self._name)
+    return policy_step.PolicyStep(actions, step.state)

@@ -83,13 +83,12 @@ def setting(name: str, action_spec) -> Setting:
   return settings[name]
 
 
-# Policies that are their own targets.
-_STOCHASTIC = composed.UniformPolicy, tabular.TabularPolicy
-
-
 def target_policy(policy: tf_policy.TFPolicy) -> tf_policy.TFPolicy:
-  """Returns pi: the base policy with noise 0.1, or the greedy policy."""
-  if isinstance(policy, _STOCHASTIC):
+  """Returns pi: the base policy with noise 0.1, or the greedy policy.
+
+  A stochastic policy is its own target.
+  """
+  if isinstance(policy, composed.DistributionPolicy):
     return policy
   if base.is_discrete(policy.action_spec):
     return composed.EpsilonGreedy(policy, epsilon=0.0)
@@ -103,7 +102,7 @@ def behaviour_policy(
   if isinstance(policy, composed.UniformPolicy):
     return policy
   if not base.is_discrete(policy.action_spec):
-    noisy = composed.GaussianNoise(policy, config.sigma)
+    noisy = composed.add_noise(policy, config.sigma)
     if not config.uniform_probability:
       return noisy
     return composed.UniformMixture(noisy, config.uniform_probability)
