@@ -4,6 +4,7 @@
 tests/requirements_lock.txt, from what is installed.
 """
 
+import functools
 from importlib import metadata
 import pathlib
 import re
@@ -94,9 +95,12 @@ def _dependencies(name: str, paths: list[str]) -> list[str]:
   return sorted(labels) + sorted(f'@pypi//{_label(p)}' for p in packages)
 
 
+_packages = functools.cache(metadata.packages_distributions)
+
+
 def _distribution(module: str) -> str:
   """Returns the package that a module is installed by."""
-  return metadata.packages_distributions()[module][0]
+  return _packages()[module][0]
 
 
 def _label(package: str) -> str:
