@@ -20,6 +20,7 @@ _CONFIG = config_lib.Config(
     successor_steps=40,
     updates=50,
     num_features=8,
+    hidden_units=8,
     batch_size=16,
     ratio_batch_size=32,
     start_pool=32,

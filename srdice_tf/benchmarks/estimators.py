@@ -107,8 +107,9 @@ def _problem(env_id: str, size: int):
 def _passes(inputs, config) -> dict[str, tuple[_Pass, ...]]:
   """Returns what the networks of each phase do in a step."""
   width, small = config.num_features, config.batch_size
-  large = config.ratio_batch_size
-  hidden = [inputs.size, width, width]
+  large, units = config.ratio_batch_size, config.hidden_units
+  hidden = [inputs.size, *[units] * config.hidden_layers]
+  decoder = [width, *[units] * (config.hidden_layers - 1)]
   f_and_w = (
       _Pass([*hidden, 1], 3 * large),
       _Pass([*hidden, 1], 3 * large, backward=False),
@@ -117,9 +118,9 @@ def _passes(inputs, config) -> dict[str, tuple[_Pass, ...]]:
   )
   return {
       'encoder': (
-          _Pass(hidden, small),
-          _Pass([width, width, inputs.num_state_values], small, True, True),
-          _Pass([width, width, inputs.num_action_values], small, True, True),
+          _Pass([*hidden[:-1], width], small),
+          _Pass([*decoder, inputs.num_state_values], small, True, True),
+          _Pass([*decoder, inputs.num_action_values], small, True, True),
       ),
       'successor': (
           _Pass([*hidden, width], small),

@@ -39,13 +39,14 @@ def steps(num_transitions: int) -> list[measure.Result]:
   made = registry.make_estimators(['srdice', 'deep_td'], problem, config, 0)
   phases = {p.name: p for e in made.values() for p in e.phases}
   size, features = config.batch_size, config.num_features
+  hidden = [config.hidden_units] * config.hidden_layers
   actions = problem.inputs.num_actions
   bare = {
-      'encoder': _network(size, [512, features, 3136])
+      'encoder': _network(size, [*hidden, features, 3136])
       + _transposed(size)
       + _convolutions(size),
-      'successor': _twice(size, actions * features),
-      'deep_td': _twice(size, actions),
+      'successor': _twice(size, [*hidden, actions * features]),
+      'deep_td': _twice(size, [*hidden, actions]),
   }
   lines = []
   for name, operations in bare.items():
@@ -148,9 +149,8 @@ def _network(size: int, outputs: list[int], backward: bool = True) -> list:
   return operations
 
 
-def _twice(size: int, num_outputs: int) -> list:
+def _twice(size: int, sizes: list[int]) -> list:
   """Returns what a network with gradient and its target network take."""
-  sizes = [512, num_outputs]
   return (
       _convolutions(size) + _network(size, sizes)
       + _convolutions(size, False) + _network(size, sizes, False)

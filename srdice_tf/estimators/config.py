@@ -14,7 +14,9 @@ class Config:
     encoder_steps: T1, updates of the encoder-decoder.
     successor_steps: T2, updates of the successor representation.
     updates: T3, updates of w, Q or f: what the curves show.
-    num_features: F, size of phi and psi and of the hidden layers.
+    num_features: F, size of phi and psi.
+    hidden_layers: of psi, Q, f and w; on vectors phi is the last of as many.
+    hidden_units: of each of these; on frames they follow the convolutions.
     batch_size: of encoder, psi and Q.
     ratio_batch_size: of w, f and u.
     learning_rate: of encoder, psi, Q and w of SR-DICE and Deep SR.
@@ -42,6 +44,7 @@ class Config:
     tabular_missing_mass: of d_pi that may lie on pairs the data lack.
     pixel_scale: what pixels are divided by.
     second_filters: of the second convolution; the paper prints 32.
+    mask_terminal_frame: whether the frame after the end counts for no error.
     select: how linear_srdice is set: none, as told, or flow, by a grid.
     linear_features: random, encoder, onehot, auto; for the grid also a list.
     linear_num_features: F of the random features, the constant included.
@@ -55,6 +58,8 @@ class Config:
   successor_steps: int = ranges.at_least(0, 100_000)
   updates: int = ranges.at_least(0, 250_000)
   num_features: int = ranges.at_least(1, 256)
+  hidden_layers: int = ranges.between(1, 16, 2)
+  hidden_units: int = ranges.at_least(1, 256)
   batch_size: int = ranges.at_least(1, 256)
   ratio_batch_size: int = ranges.at_least(1, 2048)
   learning_rate: float = ranges.positive(3e-4)
@@ -84,6 +89,7 @@ class Config:
   tabular_missing_mass: float = ranges.share(0.01)
   pixel_scale: float = ranges.positive(255.0)
   second_filters: int = ranges.at_least(1, 64)
+  mask_terminal_frame: bool = True
   select: str = ranges.one_of(('none', 'flow'), 'none')
   linear_features: str = 'auto'
   linear_num_features: int = ranges.at_least(2, 512)
@@ -111,6 +117,8 @@ PRESETS = {
 }
 
 _FRAMES = Config(
+    hidden_layers=1,
+    hidden_units=512,
     batch_size=32,
     ratio_batch_size=32,
     learning_rate=6.25e-5,

@@ -10,14 +10,15 @@ from srdice_tf.networks import layers
 class EncoderDecoder(tf.keras.Model):
   """phi(s, a) and its decoders for s', a and r.
 
-  phi is the output of two ReLU layers, so that it is not negative.
+  phi is the last of `hidden_layers` ReLU layers, so that it is not negative;
+  the decoders of s' and a have one hidden layer less, that of r is linear.
   """
 
   def __init__(
       self,
       num_state_values: int,
       num_action_values: int,
-      num_features: int,
+      config,
       rng: np.random.Generator,
   ):
     """Builds the networks.
@@ -25,11 +26,12 @@ class EncoderDecoder(tf.keras.Model):
     Args:
       num_state_values: size of a state as a vector.
       num_action_values: size of an action as a vector.
-      num_features: F, also the units of the hidden layers.
+      config: with `num_features`, `hidden_layers` and `hidden_units`.
       rng: of the initial weights.
     """
     super().__init__(name='encoder_decoder')
-    hidden = [num_features]
+    num_features = config.num_features
+    hidden = [config.hidden_units] * (config.hidden_layers - 1)
     self._num_state_values = num_state_values
     self._encoder = layers.mlp(
         num_state_values + num_action_values,

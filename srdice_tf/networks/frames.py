@@ -9,8 +9,6 @@ from srdice_tf import losses
 from srdice_tf.networks import convolution
 from srdice_tf.networks import layers
 
-_UNITS = 512
-
 
 class FrameActions(NamedTuple):
   """States with weights of their actions.
@@ -55,14 +53,13 @@ class FrameInputs:
 
     Args:
       num_outputs: for each action.
-      config: with `pixel_scale` and `second_filters`.
+      config: with the sizes of the trunk and `pixel_scale`.
       rng: of the initial weights.
       activation: not used: convolutions are followed by ReLU.
     """
     del activation
-    trunk = _trunk(self._shape, config, rng)
     return FrameNetwork(
-        self._shape, trunk, self.num_actions, num_outputs, rng
+        self._shape, config, self.num_actions, num_outputs, rng
     )
 
   def encoder_decoder(self, config, rng) -> 'FrameEncoderDecoder':
@@ -71,23 +68,28 @@ class FrameInputs:
 
 
 def _trunk(shape, config, rng) -> tf.keras.Sequential:
-  """Returns the convolutions of section 6 of the notes, to [B, 512]."""
+  """Returns convolutions and `hidden_layers` behind them, to [B, units]."""
+  units = config.hidden_units
   sizes = convolution.Trunk(
-      ((32, 8, 4), (config.second_filters, 4, 2), (64, 3, 1)), _UNITS
+      ((32, 8, 4), (config.second_filters, 4, 2), (64, 3, 1)), units
   )
   model = tf.keras.Sequential(
       convolution.trunk_layers(shape, sizes, config.pixel_scale, rng)
   )
+  for _ in range(config.hidden_layers - 1):  # The first is the trunk's.
+    model.add(layers.dense(units, units, rng, 'relu'))
   return model
 
 
 class FrameNetwork(tf.keras.Model):
   """A trunk with a head for each action, such as psi(s, a) or Q(s, a)."""
 
-  def __init__(self, shape, trunk, num_actions: int, num_outputs: int, rng):
+  def __init__(self, shape, config, num_actions: int, num_outputs: int, rng):
     super().__init__(name='frame_network')
-    self._trunk = trunk
-    self._head = layers.dense(num_actions * num_outputs, _UNITS, rng)
+    self._trunk = _trunk(shape, config, rng)
+    self._head = layers.dense(
+        num_actions * num_outputs, config.hidden_units, rng
+    )
     self._shape = (-1, num_actions, num_outputs)
     self(FrameActions(
         tf.zeros((1, *shape), tf.uint8), tf.zeros((1, num_actions))
@@ -108,14 +110,18 @@ class FrameEncoderDecoder(tf.keras.Model):
 
     Args:
       shape: [H, W, K] of a state.
-      config: with `num_features`, `pixel_scale` and `second_filters`.
+      config: with the sizes of the trunk, `num_features`, `pixel_scale` and
+        `mask_terminal_frame`.
       rng: of the initial weights.
     """
     super().__init__(name='encoder_decoder')
     num_features = config.num_features
     self._pixel_scale = config.pixel_scale
+    self._mask_terminal = config.mask_terminal_frame
     self._encoder = _trunk(shape, config, rng)
-    self._encoder.add(layers.dense(num_features, _UNITS, rng, 'relu'))
+    self._encoder.add(
+        layers.dense(num_features, config.hidden_units, rng, 'relu')
+    )
     self._next_frame = _frame_decoder(num_features, rng)
     self._reward = layers.dense(1, num_features, rng, use_bias=False)
     states = tf.zeros((1, *shape), tf.uint8)
@@ -134,11 +140,13 @@ class FrameEncoderDecoder(tf.keras.Model):
   def errors(self, batch) -> dict[str, tf.Tensor]:
     """Returns the terms of the loss of a minibatch, by name.
 
-    A terminal state is followed by nothing: its frame counts for no error.
+    A terminal state is followed by nothing: with `mask_terminal_frame` its
+    frame counts for no error.
     """
     features, frames, rewards = self(batch.inputs)
     newest = tf.cast(batch.next_states[..., -1:], tf.float32)  # [B, H, W, 1]
-    mask = batch.not_done[:, None, None, None]  # [B, 1, 1, 1]
+    mask = batch.not_done if self._mask_terminal else tf.ones_like(rewards)
+    mask = mask[:, None, None, None]  # [B, 1, 1, 1]
     return {
         'next_state': losses.mean_squared_error(
             mask * frames, mask * newest / self._pixel_scale

@@ -50,14 +50,14 @@ class VectorInputs:
   def network(
       self, num_outputs: int, config, rng, activation: str = 'relu'
   ) -> tf.keras.Sequential:
-    """Returns a network from (s, a) to [B, outputs], two hidden layers."""
-    hidden = [config.num_features, config.num_features]
+    """Returns a network from (s, a) to [B, outputs]."""
+    hidden = [config.hidden_units] * config.hidden_layers
     return layers.mlp(self.size, hidden, num_outputs, rng, activation)
 
   def encoder_decoder(self, config, rng) -> encoder.EncoderDecoder:
     """Returns phi(s, a) with its decoders."""
     return encoder.EncoderDecoder(
-        self.num_state_values, self.num_action_values, config.num_features, rng
+        self.num_state_values, self.num_action_values, config, rng
     )
 
 

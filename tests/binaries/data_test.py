@@ -155,7 +155,7 @@ def test_served_data_and_a_dying_server(tmp_path):
       'run_ope',
       **_collect_flags(reverb_address=address, algo='deep_td'),
       updates=1000,
-      num_features=16,
+      hidden_units=16,
       truth_episodes=3,
       output_dir=tmp_path / 'run',
   )

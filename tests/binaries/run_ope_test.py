@@ -28,6 +28,7 @@ _FLAGS = {
     'successor_steps': 3000,
     'updates': 3000,
     'num_features': 16,
+    'hidden_units': 16,
     'batch_size': 32,
     'ratio_batch_size': 64,
     'start_pool': 64,

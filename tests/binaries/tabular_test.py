@@ -13,6 +13,7 @@ _TINY = {
     'successor_steps': 50,
     'updates': 50,
     'num_features': 16,
+    'hidden_units': 16,
     'truth_episodes': 2,
 }
 

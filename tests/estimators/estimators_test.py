@@ -19,6 +19,7 @@ _CONFIG = config_lib.Config(
     successor_steps=4000,
     updates=4000,
     num_features=64,
+    hidden_units=64,
     batch_size=128,
     ratio_batch_size=256,
     learning_rate=1e-3,
@@ -206,12 +207,14 @@ def test_unknown_estimator():
     registry.check_names(['srdise'])
 
 
-def test_presets_hold_the_papers_numbers():
-  paper = config_lib.PRESETS['paper']
-  assert (paper.encoder_steps, paper.successor_steps) == (30_000, 100_000)
-  assert paper.updates == 250_000
-  assert (paper.batch_size, paper.ratio_batch_size) == (256, 2048)
-  assert paper.learning_rate == 3e-4 and paper.tau == 0.005
-  assert paper.dual_dice_learning_rate == 5e-5
-  assert paper.gradient_dice_learning_rate == 1e-5
-  assert paper.gradient_dice_u_learning_rate == 1e-2
+@pytest.mark.parametrize(
+    'name, activation',
+    [('dual_dice', np.tanh), ('gradient_dice', lambda x: np.maximum(x, 0.0))],
+)
+def test_activations_of_the_minimax_networks(chain, name, activation):
+  estimator = _make(chain, [name])[name]
+  inputs = chain.problem.state_actions(tf.range(chain.problem.size))  # [n, 7]
+  for network in (estimator._f, estimator._w):
+    (k1, b1), (k2, b2), (k3, b3) = zip(*[iter(network.get_weights())] * 2)
+    hidden = activation(activation(inputs @ k1 + b1) @ k2 + b2)
+    np.testing.assert_allclose(network(inputs), hidden @ k3 + b3, atol=1e-5)

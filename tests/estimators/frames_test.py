@@ -7,7 +7,6 @@ import pytest
 import tensorflow as tf
 
 from srdice_tf import environments
-from srdice_tf import errors
 from srdice_tf import training
 from srdice_tf.environments import corridor
 from srdice_tf.estimators import base as base_lib
@@ -20,6 +19,7 @@ from srdice_tf.policies import composed
 from srdice_tf.replay import dataset as dataset_lib
 
 _GAMMA = 0.9
+_RATE = 1e-2  # Of single steps.
 _EPSILON = 0.4  # The target goes to the right with probability 0.8.
 _CONFIG = dataclasses.replace(
     config_lib.FRAME_PRESETS['fixed'],
@@ -146,19 +146,97 @@ def test_expectations_over_actions_are_exact(problem):
   np.testing.assert_allclose(pool.weights[:8], expected, rtol=1e-6)
 
 
-def test_minimax_methods_step():
-  problem = setup.make_problem(_target(), _dataset(10), _specs(), _GAMMA)
-  estimators = _train(
-      problem, 'dual_dice', 'gradient_dice', updates=2, ratio_batch_size=8
-  )
-  for estimator in estimators.values():
-    ratios = estimator.ratios().numpy()
-    assert ratios.shape == (problem.size,)
-    np.testing.assert_allclose(
-        estimator.estimate(),
-        np.mean(ratios * problem.dataset.rewards.numpy()),
-        rtol=1e-5,
+class _Step:
+  """A minimax method before its first step, with the minibatch of that step.
+
+  Actions weigh the heads of the networks, so that slopes along the biases of
+  the heads are means that can be written down.
+  """
+
+  def __init__(self, name):
+    self.problem = setup.make_problem(
+        _target(), _dataset(10), _specs(), _GAMMA
     )
+    config = dataclasses.replace(
+        _CONFIG,
+        ratio_batch_size=32,
+        dual_dice_learning_rate=_RATE,
+        gradient_dice_learning_rate=_RATE,
+        gradient_dice_u_learning_rate=_RATE,
+        adam_epsilon=1.0,
+        ratio_adam_epsilon=1.0,
+    )
+    made = registry.make_estimators([name], self.problem, config, seed=0)
+    self.estimator = made[name]
+    rng = tf.random.Generator.from_state(
+        self.estimator.rng.state.numpy(), self.estimator.rng.algorithm
+    )
+    self.batch = self.problem.sample(32, rng)
+    starts = self.problem.sample_starts(32, rng)
+    self.now = self.batch.inputs.weights.numpy()  # [B, A]
+    self.after = self.batch.next_inputs.weights.numpy()  # [B, A]
+    self.start = starts.weights.numpy()  # [B, A]
+    self.not_done = self.batch.not_done.numpy()[:, None]  # [B, 1]
+    assert {0.0, 1.0} == set(self.not_done.ravel())
+    self.w, self.f, _ = self.values()
+    self.f_bias, self.w_bias = self.biases()
+    self.estimator.phases[0].step()
+
+  def values(self):
+    """Returns w(s, a), f(s, a) and f(s', a'), [B, 1] each, as they are now."""
+    w, f = self.estimator._w, self.estimator._f
+    now, after = self.batch.inputs, self.batch.next_inputs
+    return w(now).numpy(), f(now).numpy(), f(after).numpy()
+
+  def biases(self):
+    """Returns the biases [A] of f and w as they are now."""
+    networks = self.estimator._f, self.estimator._w
+    return [network._head.bias.numpy() for network in networks]
+
+
+def _move(slope):
+  """Returns how far the first step of Adam goes, with an epsilon of 1.
+
+  One that is small would leave nothing but the sign of the slope.
+  """
+  return _RATE * slope / (np.abs(slope) + 1.0)
+
+
+def test_a_dual_dice_step_by_hand():
+  step = _Step('dual_dice')
+  f_bias, w_bias = step.biases()
+  # Down for f: of E[w (f - gamma f')] - (1-gamma) E[f0].
+  slope = np.mean(
+      step.w * (step.now - _GAMMA * step.not_done * step.after), axis=0
+  ) - (1.0 - _GAMMA) * step.start.mean(axis=0)
+  np.testing.assert_allclose(f_bias - step.f_bias, -_move(slope), rtol=1e-4)
+  # Up for w, with the new f: of E[w (f - gamma f') - w^2 / 2].
+  _, f, next_f = step.values()
+  slope = np.mean(
+      step.now * (f - _GAMMA * step.not_done * next_f - step.w), axis=0
+  )
+  np.testing.assert_allclose(w_bias - step.w_bias, _move(slope), rtol=1e-4)
+
+
+def test_a_gradient_dice_step_by_hand():
+  step = _Step('gradient_dice')
+  f_bias, w_bias = step.biases()
+  # Up for f: of (1-gamma) E[f0] + gamma E[w f'] - E[w f] - E[f^2] / 2.
+  slope = (1.0 - _GAMMA) * step.start.mean(axis=0) + np.mean(
+      _GAMMA * step.not_done * step.w * step.after
+      - (step.w + step.f) * step.now,
+      axis=0,
+  )
+  np.testing.assert_allclose(f_bias - step.f_bias, _move(slope), rtol=1e-4)
+  # Up for u, from 0: of u (E[w] - 1) - u^2 / 2.
+  u = _move(step.w.mean() - 1.0)
+  assert float(step.estimator._u) == pytest.approx(u, rel=1e-4)
+  # Down for w, with the new f and u: of E[w (gamma f' - f + u)].
+  _, f, next_f = step.values()
+  slope = np.mean(
+      step.now * (_GAMMA * step.not_done * next_f - f + u), axis=0
+  )
+  np.testing.assert_allclose(w_bias - step.w_bias, -_move(slope), rtol=1e-4)
 
 
 def test_estimates_on_the_way_are_of_a_part(monkeypatch):
@@ -198,16 +276,3 @@ def test_targets_are_copied_at_intervals_or_follow():
     step()
     found.append([float(m.get_weights()[0][0, 0]) for m in (copied, following)])
   assert found == [[0.0, 0.5], [0.0, 0.75], [1.0, 0.875], [1.0, 0.9375]]
-
-
-def test_presets_differ_in_the_two_traps_alone():
-  paper, fixed = (config_lib.preset(n, True) for n in ('paper', 'fixed'))
-  changed = dataclasses.replace(paper, pixel_scale=255.0, target_interval=0)
-  assert changed == fixed
-  assert (paper.pixel_scale, paper.target_interval) == (1.0, 8_000)
-  assert (paper.batch_size, paper.learning_rate) == (32, 6.25e-5)
-  assert (paper.adam_epsilon, paper.ratio_adam_epsilon) == (1.5e-4, 1e-8)
-  assert paper.ratio_learning_rate == 3e-4
-  assert paper.gradient_dice_u_learning_rate == 1e-3
-  with pytest.raises(errors.UserError, match='--preset=fixed: the environment'):
-    config_lib.preset('fixed', False)

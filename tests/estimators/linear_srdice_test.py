@@ -187,6 +187,7 @@ def test_encoder_features_share_srdices_phase(problem):
       select='flow',
       encoder_steps=5,
       num_features=8,
+      hidden_units=8,
   )
   estimators = registry.make_estimators(
       ['linear_srdice', 'srdice'], problem, config, seed=0

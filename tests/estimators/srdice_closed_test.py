@@ -20,6 +20,7 @@ _CONFIG = config_lib.Config(
     successor_steps=400,
     updates=20,
     num_features=16,
+    hidden_units=16,
     batch_size=64,
     ratio_batch_size=64,
     learning_rate=3e-3,

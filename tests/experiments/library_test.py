@@ -17,6 +17,7 @@ _CONFIG = config_lib.Config(
     successor_steps=3000,
     updates=8000,
     num_features=64,
+    hidden_units=64,
     batch_size=64,
     ratio_batch_size=128,
     learning_rate=3e-3,

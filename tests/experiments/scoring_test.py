@@ -18,6 +18,7 @@ from tests import walk
 _CONFIG = config_lib.Config(
     updates=20,
     num_features=8,
+    hidden_units=8,
     ratio_batch_size=32,
     linear_num_features=16,
     bootstrap_draws=30,

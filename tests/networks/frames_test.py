@@ -15,7 +15,7 @@ _SPECS = (
     array_spec.BoundedArraySpec((84, 84, 4), np.uint8, 0, 255),
     array_spec.BoundedArraySpec((), np.int64, 0, 2),
 )
-_CONFIG = config_lib.Config()
+_CONFIG = config_lib.FRAME_PRESETS['fixed']
 
 
 @pytest.fixture(scope='module')
@@ -71,9 +71,11 @@ def test_phi_does_not_depend_on_the_action(inputs):
   assert np.min(left) >= 0.0
 
 
-@pytest.mark.parametrize('scale', [1.0, 255.0])
-def test_errors_of_the_decoders_leave_out_what_follows_the_end(inputs, scale):
-  config = dataclasses.replace(_CONFIG, pixel_scale=scale)
+@pytest.mark.parametrize('scale, mask', [(1.0, True), (255.0, False)])
+def test_errors_of_the_decoders(inputs, scale, mask):
+  config = dataclasses.replace(
+      _CONFIG, pixel_scale=scale, mask_terminal_frame=mask
+  )
   model = inputs.encoder_decoder(config, np.random.default_rng(0))
   states, next_states = _states(3)[:2], _states(3)[1:]
   batch = SimpleNamespace(
@@ -86,9 +88,12 @@ def test_errors_of_the_decoders_leave_out_what_follows_the_end(inputs, scale):
   assert decoded.shape == (2, 84, 84, 1)
   newest = next_states.numpy()[..., 3:].astype(np.float32) / scale
   errors = model.errors(batch)
-  # The second transition ends: it counts as an error of 0.
-  frame_error = np.mean((decoded[0] - newest[0]) ** 2) / 2.0
-  np.testing.assert_allclose(errors['next_state'], frame_error, rtol=1e-4)
+  # The second transition ends: masked, it counts as an error of 0.
+  frame_errors = np.mean(np.square(decoded - newest), axis=(1, 2, 3))
+  frame_errors *= [1.0, 0.0 if mask else 1.0]
+  np.testing.assert_allclose(
+      errors['next_state'], frame_errors.mean(), rtol=1e-4
+  )
   reward_error = np.mean((rewards - [0.5, -1.0]) ** 2)
   np.testing.assert_allclose(errors['reward'], reward_error, rtol=1e-5)
   np.testing.assert_allclose(errors['feature'], np.mean(features**2), rtol=1e-5)
