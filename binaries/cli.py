@@ -30,6 +30,7 @@ import textwrap
 from absl import flags
 
 from srdice_tf import errors
+from srdice_tf.logging import signals
 
 _Main = Callable[[list[str]], int | None]
 
@@ -62,7 +63,9 @@ def run(main: _Main) -> None:
     main: called as absl's app.run calls it, with the program's name in a
       list; may return an exit code.
   """
-  signal.signal(signal.SIGTERM, _terminate)
+  signals.end_of_imports()
+  if not signals.is_ignored(signal.SIGTERM):
+    signal.signal(signal.SIGTERM, _terminate)
   try:
     code = _parse_flags_and_call(main)
   except KeyboardInterrupt as error:

@@ -1,6 +1,7 @@
 """The one training loop: phases -> compiled steps -> metrics -> checkpoints."""
 
 from collections.abc import Callable
+import contextlib
 import dataclasses
 import os
 import time
@@ -8,21 +9,24 @@ import time
 import numpy as np
 import tensorflow as tf
 
+from srdice_tf import checkpoints
 from srdice_tf import errors
 from srdice_tf import interrupts
 from srdice_tf.estimators import base
 
+_WEIGHTS = 'weights'
+
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-  """How things stand after a compiled call.
+  """How things stand after an interval.
 
   Attributes:
     method: name of the estimator.
     phase: name of its phase.
     step: steps of the phase done.
     num_steps: steps of the phase in all.
-    metrics: means over the call's steps.
+    metrics: means over the interval's steps.
     estimate: the value, in the last phase of an estimator; None before.
   """
 
@@ -32,6 +36,56 @@ class Report:
   num_steps: int
   metrics: dict[str, float]
   estimate: float | None
+
+
+class _Progress(tf.Module):
+  """How far a phase is; part of the checkpoint.
+
+  Attributes:
+    steps: taken.
+    reported: those up to the last report.
+    names: [M] of the metrics.
+    sums: [M] of the metrics since the last report.
+    seconds: of training.
+    diverged: whether its numbers are no longer finite.
+  """
+
+  def __init__(self, name: str):
+    super().__init__(name=name)
+    variable = lambda value, dtype, **options: tf.Variable(
+        tf.constant(value, dtype), trainable=False, **options
+    )
+    self.steps = variable(0, tf.int64)
+    self.reported = variable(0, tf.int64)
+    self.names = variable([], tf.string, shape=[None])
+    self.sums = variable([], tf.float64, shape=[None])
+    self.seconds = variable(0.0, tf.float64)
+    self.diverged = variable(False, tf.bool)
+    # Of this process: what estimates, reports and checkpoints took.
+    self.other_seconds, self.other_steps = 0.0, 0
+
+  def add(self, size: int, sums: dict[str, float], seconds: float):
+    """Counts steps; their metrics are in the sums."""
+    self.steps.assign_add(size)
+    self.names.assign(list(sums))
+    self.sums.assign(list(sums.values()))
+    self.seconds.assign_add(seconds)
+
+  def metric_sums(self) -> dict[str, float]:
+    names = (name.decode() for name in self.names.numpy())
+    return dict(zip(names, self.sums.numpy().tolist()))
+
+  def finish_report(self, diverged: bool):
+    """Begins the sums of the next report."""
+    self.diverged.assign(diverged)
+    self.reported.assign(self.steps)
+    self.names.assign([])
+    self.sums.assign([])
+
+  def pace(self) -> float:
+    """Returns the seconds of a step, with all that comes with it."""
+    others = self.other_seconds / max(self.other_steps, 1)
+    return float(self.seconds) / int(self.steps) + others
 
 
 class Trainer(tf.Module):
@@ -52,7 +106,7 @@ class Trainer(tf.Module):
     Args:
       estimators: by name, in the order in which they are trained.
       directory: of the checkpoints; None keeps none.
-      interval: steps in one compiled call, and between two estimates.
+      interval: steps between two reports.
 
     Raises:
       UserError: if the checkpoint cannot be read.
@@ -60,38 +114,25 @@ class Trainer(tf.Module):
     super().__init__(name='trainer')
     self._estimators = estimators
     self._interval = interval
-    phases = {p.name: p for e in estimators.values() for p in e.phases}
-    self._phases = phases
-    self._steps = {
-        name: tf.Variable(0, dtype=tf.int64, name=f'{name}_steps')
-        for name in phases
-    }
-    self._seconds = {
-        name: tf.Variable(0.0, dtype=tf.float64, name=f'{name}_seconds')
-        for name in phases
-    }
-    self._diverged = {
-        name: tf.Variable(False, name=f'{name}_diverged') for name in phases
-    }
-    self._manager = None
+    self._phases = {p.name: p for e in estimators.values() for p in e.phases}
+    self._progress = {name: _Progress(name) for name in self._phases}
+    self._checkpoints = None
     if directory is not None:
-      checkpoint = tf.train.Checkpoint(
-          estimators=estimators,
-          steps=self._steps,
-          seconds=self._seconds,
-          diverged=self._diverged,
+      self._checkpoints = checkpoints.Checkpoints(directory)
+      self._checkpoint = tf.train.Checkpoint(
+          estimators=estimators, progress=self._progress
       )
-      self._manager = tf.train.CheckpointManager(checkpoint, directory, 1)
-      _restore(checkpoint, self._manager)
+      _restore(self._checkpoint, self._checkpoints.latest())
 
   def step_of(self, phase: str) -> int:
-    """Returns how many steps of a phase are done."""
-    return int(self._steps[phase]) if phase in self._steps else 0
+    """Returns how many steps of a phase are done and reported."""
+    is_known = phase in self._progress
+    return int(self._progress[phase].reported) if is_known else 0
 
   def seconds_of(self, method: str) -> float:
-    """Returns the time that the phases of an estimator took."""
+    """Returns the time that the training of an estimator's phases took."""
     phases = self._estimators[method].phases
-    return sum(float(self._seconds[phase.name]) for phase in phases)
+    return sum(float(self._progress[phase.name].seconds) for phase in phases)
 
   def seconds_left(self) -> float | None:
     """Returns how long the rest takes; None as long as nothing tells.
@@ -99,60 +140,103 @@ class Trainer(tf.Module):
     A phase goes on as it went so far; those to come take as many times longer
     or shorter as their steps cost.
     """
-    done = {name: self.step_of(name) for name in self._phases}
-    spent = sum(float(seconds) for seconds in self._seconds.values())
+    done = {n: int(progress.steps) for n, progress in self._progress.items()}
+    spent = sum(float(p.seconds) for p in self._progress.values())
     paid = sum(done[p.name] * p.cost for p in self._phases.values())
     if not paid:
       return None
     left = 0.0
     for name, phase in self._phases.items():
-      pace = phase.cost * spent / paid
-      if done[name]:
-        pace = float(self._seconds[name]) / done[name]
-      if not self._diverged[name]:
+      progress = self._progress[name]
+      pace = progress.pace() if done[name] else phase.cost * spent / paid
+      if not progress.diverged:
         left += (phase.num_steps - done[name]) * pace
     return left
 
   def has_diverged(self, method: str) -> bool:
     phases = self._estimators[method].phases
-    return any(bool(self._diverged[phase.name]) for phase in phases)
+    return any(bool(self._progress[phase.name].diverged) for phase in phases)
 
   def run(self, on_report: Callable[[Report], None] = lambda report: None):
-    """Trains what is not trained yet."""
+    """Trains what is not trained yet.
+
+    An interrupt stops it within seconds. Steps of compiled phases are kept; a
+    step that is not compiled is cut off, and taken anew.
+    """
+    for method, estimator in self._estimators.items():
+      for phase in estimator.phases:
+        if self.has_diverged(method):
+          break
+        self._run_phase(method, estimator, phase, on_report)
+
+  def _run_phase(self, method, estimator, phase, on_report):
+    progress = self._progress[phase.name]
+    start = time.monotonic()
+    phase.prepare()
+    call, pace = None, interrupts.Pace()
+    if progress.steps < phase.num_steps:
+      # Before anything is saved: optimisers read what they are restored from.
+      call = take_steps(phase)
+    while progress.reported < phase.num_steps and not progress.diverged:
+      end = min(int(progress.reported) + self._interval, phase.num_steps)
+      while progress.steps < end:
+        self._call(phase, call, pace, end, start)
+        start = time.monotonic()
+      self._report(method, estimator, phase, on_report)
+      progress.other_seconds += time.monotonic() - start
+      progress.other_steps += self._interval
+      start = time.monotonic()
+
+  def _call(self, phase, call, pace, end: int, start: float):
+    """Takes some of the steps up to `end`; the time counts from `start`."""
+    progress = self._progress[phase.name]
+    size = pace.size(end - int(progress.steps))
+    stop = contextlib.nullcontext()
+    if phase.compiled:
+      stop = interrupts.Deferred(pace.seconds(size))
+    with stop as interrupt:
+      before = time.monotonic()
+      sums = call(size, progress.metric_sums())
+      now = time.monotonic()
+      pace.note(size, now - before)
+      progress.add(size, sums, now - start)
+    if interrupt is not None and interrupt.received is not None:
+      self._save()
+      interrupt.reraise()
+
+  def _report(self, method, estimator, phase, on_report):
+    progress = self._progress[phase.name]
+    step, count = int(progress.steps), int(progress.steps - progress.reported)
+    # In single precision, as compiled steps are summed.
+    kind = np.float32 if phase.compiled else np.float64
+    metrics = {
+        name: float(kind(total) / kind(count))
+        for name, total in progress.metric_sums().items()
+    }
+    try:
+      estimate = None
+      if phase is estimator.phases[-1]:
+        estimate = _estimate(estimator, step, phase)
+      on_report(
+          Report(method, phase.name, step, phase.num_steps, metrics, estimate)
+      )
+    except KeyboardInterrupt:
+      self._save()  # Resumed, it makes the report again.
+      raise
+    numbers = [*metrics.values(), 0.0 if estimate is None else estimate]
     with interrupts.Deferred() as interrupt:
-      for method, estimator in self._estimators.items():
-        for phase in estimator.phases:
-          if self.has_diverged(method):
-            break
-          self._run_phase(method, estimator, phase, on_report, interrupt)
-          if interrupt.received is not None:
-            break
+      progress.finish_report(diverged=not np.isfinite(numbers).all())
+      self._save()
     interrupt.reraise()
 
-  def _run_phase(self, method, estimator, phase, on_report, interrupt):
-    is_last = phase is estimator.phases[-1]
-    start, call, done = time.monotonic(), None, self.step_of(phase.name)
-    phase.prepare()
-    while done < phase.num_steps and interrupt.received is None:
-      call = call or take_steps(phase)
-      count = min(self._interval, phase.num_steps - done)
-      metrics = {k: float(v) for k, v in call(tf.constant(count)).items()}
-      done += count
-      self._steps[phase.name].assign(done)
-      now = time.monotonic()
-      self._seconds[phase.name].assign_add(now - start)
-      start = now
-      estimate = _estimate(estimator, done, phase) if is_last else None
-      numbers = [*metrics.values(), 0.0 if estimate is None else estimate]
-      diverged = not np.isfinite(numbers).all()
-      self._diverged[phase.name].assign(diverged)
-      on_report(
-          Report(method, phase.name, done, phase.num_steps, metrics, estimate)
-      )
-      if self._manager is not None:
-        self._manager.save()
-      if diverged:
-        return
+  def _save(self):
+    if self._checkpoints is None:
+      return
+    number = sum(int(p.steps + p.reported) for p in self._progress.values())
+    self._checkpoints.save(
+        number,
+        lambda path: self._checkpoint.write(os.path.join(path, _WEIGHTS)),
+    )
 
 
 def _estimate(estimator: base.Estimator, done: int, phase: base.Phase) -> float:
@@ -162,51 +246,76 @@ def _estimate(estimator: base.Estimator, done: int, phase: base.Phase) -> float:
   )
 
 
-def take_steps(phase: base.Phase) -> Callable:
-  """Returns a function of n that takes n steps; mean metrics."""
-  if phase.compiled:
-    return compile_steps(phase.step)
+def take_steps(phase: base.Phase) -> Callable[[int, dict], dict[str, float]]:
+  """Returns a function that takes n steps and adds their metrics to sums.
 
-  def run(num_steps):
-    taken = [phase.step() for _ in range(int(num_steps))]
-    return {name: np.mean([m[name] for m in taken]) for name in taken[0]}
+  However n steps are cut into calls, sums are the same to the last bit.
+  """
+  if phase.compiled:
+    return _compile(phase.step)
+
+  def run(num_steps, sums):
+    for _ in range(num_steps):
+      metrics = phase.step()
+      sums = {k: sums.get(k, 0.0) + float(v) for k, v in metrics.items()}
+    return sums
 
   return run
 
 
 def compile_steps(step: Callable[[], dict[str, tf.Tensor]]):
   """Returns a function that takes n steps in one call; mean metrics."""
+  run = _compile(step)
+  return lambda num_steps: {
+      name: total / int(num_steps)
+      for name, total in run(int(num_steps), {}).items()
+  }
 
-  @tf.function(autograph=False, input_signature=[tf.TensorSpec([], tf.int32)])
-  def run(num_steps):
-    # The first step is outside of the loop: it makes the optimisers' slots.
-    sums = step()
 
+def _compile(step):
+  # Traced on its own, which makes the optimisers' slots; all steps are then
+  # the same nodes of the loop, the first of a call no others.
+  traced = tf.function(step, autograph=False).get_concrete_function()
+  names = list(traced.structured_outputs)
+
+  @tf.function(
+      autograph=False,
+      input_signature=[
+          tf.TensorSpec([], tf.int32), tf.TensorSpec([len(names)], tf.float32)
+      ],
+  )
+  def loop(num_steps, sums):
     def body(i, sums):
-      return i + 1, tf.nest.map_structure(tf.add, sums, step())
+      metrics = traced()
+      return i + 1, sums + tf.stack([metrics[name] for name in names])
 
     _, sums = tf.while_loop(
         lambda i, _: i < num_steps,
         body,
-        (tf.constant(1), sums),
+        (tf.constant(0), sums),
         parallel_iterations=1,
     )
-    count = tf.cast(num_steps, tf.float32)
-    return {name: total / count for name, total in sums.items()}
+    return sums
 
-  return run.get_concrete_function()
+  compiled = loop.get_concrete_function()
+
+  def run(num_steps, sums):
+    before = [sums.get(name, 0.0) for name in names]  # [M]
+    after = compiled(tf.constant(num_steps), tf.constant(before, tf.float32))
+    return dict(zip(names, after.numpy().tolist()))
+
+  return run
 
 
-def _restore(checkpoint, manager):
-  path = manager.latest_checkpoint
+def _restore(checkpoint, path: str | None):
   if path is None:
     return
   try:
     # Optimisers get their values when their first step makes them.
-    checkpoint.restore(path).expect_partial()
+    checkpoint.read(os.path.join(path, _WEIGHTS)).expect_partial()
   except (tf.errors.OpError, ValueError, OSError) as error:
     reason = str(error).strip().splitlines()[0]
     raise errors.UserError(
         f'{os.path.relpath(path)}: the checkpoint cannot be read ({reason});'
-        ' remove its directory to train anew.'
+        ' remove it to train anew.'
     ) from error

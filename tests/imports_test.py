@@ -13,7 +13,7 @@ _BASE = {
     'locks',
 }
 _DATA = _BASE | {'environments', 'policies', 'replay'}
-_SERVICES = {'logging', 'interrupts', 'config_file'}
+_SERVICES = {'logging', 'interrupts', 'config_file', 'checkpoints'}
 _ALLOWED = {
     'srdice_tf': set(),
     'errors': set(),
@@ -24,9 +24,10 @@ _ALLOWED = {
     'ranges': {'errors'},
     'csv_file': {'errors'},
     'locks': {'errors'},
-    'interrupts': set(),
     'logging': _BASE,
+    'interrupts': {'logging'},
     'config_file': _BASE,
+    'checkpoints': _BASE | {'config_file'},
     # Estimation.
     'losses': _BASE,
     'networks': _BASE | {'losses'},

@@ -1,7 +1,9 @@
 """Tests for the training loop: exact resuming, divergence, sharing."""
 
 import dataclasses
-import pathlib
+import itertools
+import shutil
+import signal
 import types
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 from srdice_tf import errors
+from srdice_tf import interrupts
 from srdice_tf import training
 from srdice_tf.estimators import base
 from srdice_tf.estimators import config as config_lib
@@ -58,8 +61,15 @@ def _results(estimators):
   return [np.asarray(estimator.estimate()) for estimator in estimators.values()]
 
 
-def test_resumed_in_each_phase_equals_uninterrupted(chain, tmp_path):
-  whole, reports = _run(chain)
+@pytest.fixture(name='all_methods', scope='module')
+def _all_methods(chain):
+  return _run(chain)
+
+
+def test_resumed_in_each_phase_equals_uninterrupted(
+    chain, all_methods, tmp_path
+):
+  whole, reports = all_methods
   directory = str(tmp_path)
   # Encoder 3 reports, successor 4, then 5 for each method, closed forms 1.
   phases = {p.name: p for e in whole.values() for p in e.phases}
@@ -159,13 +169,163 @@ def test_the_time_left_counts_what_steps_cost(chain, monkeypatch):
   assert left[-1] == 0.0
 
 
-def test_corrupted_checkpoint_is_one_line(chain, tmp_path):
-  _run(chain, str(tmp_path), names=['deep_td'])
-  for path in pathlib.Path(tmp_path).glob('ckpt-*.index'):
-    path.write_bytes(path.read_bytes()[:20])
-  with pytest.raises(errors.UserError, match='cannot be read') as error:
+def test_seconds_are_those_of_training(chain, monkeypatch, tmp_path):
+  """Neither estimates nor reports nor checkpoints; the time left knows them."""
+  clock = types.SimpleNamespace(now=0.0)
+  monkeypatch.setattr(training.time, 'monotonic', lambda: clock.now)
+  estimator = _Ticking(chain.problem, clock)
+  trainer = training.Trainer({'ticking': estimator}, str(tmp_path), interval=2)
+  save = trainer._checkpoints.save
+  left = []
+
+  def tick(seconds):
+    clock.now += seconds
+    return tf.constant(0.0)
+
+  trainer._checkpoints.save = lambda *args: (tick(5.0), save(*args))
+  estimator.estimate = lambda: tick(7.0)
+  trainer.run(lambda _: (left.append(trainer.seconds_left()), tick(100.0)))
+  assert trainer.seconds_of('ticking') == 4 * 2.0 + 8 * 0.5 + 10 * 9.0
+  # The last two steps come with an estimate, a report and a checkpoint.
+  assert left[-2] == 2 * 9.0 + 7.0 + 100.0 + 5.0
+
+
+@pytest.fixture(name='trained', scope='module')
+def _trained(chain, tmp_path_factory):
+  directory = tmp_path_factory.mktemp('trained')
+  _run(chain, str(directory), names=['deep_td'])
+  return directory
+
+
+def _flip(path):
+  content = bytearray(path.read_bytes())
+  content[len(content) // 2] ^= 1
+  path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    'pattern, damage, message',
+    [
+        ('*.index', _flip, 'cut short or edited'),
+        ('*.data-*', _flip, 'cut short or edited'),
+        ('*.data-*', lambda path: path.write_bytes(b''), 'cut short'),
+        ('*.index', lambda path: path.unlink(), 'missing'),
+        ('checksums.json', lambda path: path.write_bytes(b''), 'as JSON'),
+        ('checksums.json', lambda path: path.write_text('{}'), 'lacks a check'),
+        ('checksums.json', lambda path: path.write_text('[]'), 'holds a list'),
+        ('checksums.json', lambda path: path.unlink(), 'No such file'),
+    ],
+)
+def test_damaged_checkpoint_is_one_line(
+    chain, trained, tmp_path, pattern, damage, message
+):
+  shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
+  (path,) = tmp_path.glob(f'checkpoint-*/{pattern}')
+  damage(path)
+  message += '.*; remove .*/checkpoint-[0-9]+ to train anew'
+  with pytest.raises(errors.UserError, match=message) as error:
     _run(chain, str(tmp_path), names=['deep_td'])
   assert '\n' not in str(error.value)
+
+
+def test_checkpoint_of_other_sizes_is_one_line(chain, trained, tmp_path):
+  shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
+  config = dataclasses.replace(_CONFIG, num_features=9)
+  estimators = registry.make_estimators(['deep_td'], chain.problem, config, 1)
+  message = 'checkpoint cannot be read .*; remove it to train anew'
+  with pytest.raises(errors.UserError, match=message) as error:
+    training.Trainer(estimators, str(tmp_path))
+  assert '\n' not in str(error.value)
+
+
+def test_what_else_is_in_the_directory_stays(chain, tmp_path):
+  names = ['checkpoint', 'checkpoint-7', 'ckpt-3.index', 'checkpoint-abc']
+  for name in names:
+    (tmp_path / name).write_text('of another program')
+  _run(chain, str(tmp_path), names=['deep_td'])
+  found = {path.name for path in tmp_path.iterdir()}
+  assert found == {*names, 'checkpoint-000000100'}
+
+
+class _Slow(interrupts.Pace):
+  """Cuts calls in another way each time."""
+
+  sizes = itertools.cycle([1, 2, 3, 5])
+
+  def size(self, most):
+    return min(most, next(self.sizes))
+
+
+def test_numbers_do_not_depend_on_how_calls_are_cut(
+    chain, all_methods, monkeypatch
+):
+  whole, reports = all_methods
+  monkeypatch.setattr(interrupts, 'Pace', _Slow)
+  parts, cut_reports = _run(chain)
+  assert cut_reports == reports
+  assert _results(parts) == _results(whole)
+
+
+def _interrupting(function, after):
+  """Returns the function; its call number `after` comes with a Ctrl-C."""
+  calls = itertools.count(1)
+
+  def call(*arguments):
+    if next(calls) == after:
+      signal.raise_signal(signal.SIGINT)
+    return function(*arguments)
+
+  return call
+
+
+@pytest.fixture(name='two', scope='module')
+def _two(chain):
+  return _run(chain, names=['deep_td', 'linear_srdice'])
+
+
+@pytest.mark.parametrize(
+    'where, after',
+    [
+        ('_compile', 1),
+        ('_compile', 6),
+        ('_estimate', 2),
+        ('_estimate', 5),  # The last of deep_td.
+        ('_estimate', 6),  # That of linear_srdice.
+    ],
+)
+def test_ctrl_c_loses_nothing(chain, two, tmp_path, monkeypatch, where, after):
+  """In the middle of an interval, and in that of a report."""
+  whole, reports = two
+  names, directory = list(whole), str(tmp_path)
+  monkeypatch.setattr(interrupts, 'Pace', _Slow)
+  original = getattr(training, where)
+  with monkeypatch.context() as patch:
+    if where == '_compile':
+      make = lambda step: _interrupting(original(step), after)
+    else:
+      make = _interrupting(original, after)
+    patch.setattr(training, where, make)
+    seen = []
+    estimators = registry.make_estimators(names, chain.problem, _CONFIG, seed=1)
+    with pytest.raises(KeyboardInterrupt):
+      training.Trainer(estimators, directory, interval=10).run(seen.append)
+  resumed, rest = _run(chain, directory, names=names)
+  assert seen + rest == reports
+  assert _results(resumed) == _results(whole)
+
+
+def test_a_step_that_is_not_compiled_stops_at_once(chain, tmp_path):
+  closed = _ClosedForm(chain.problem)
+  ended = []
+
+  def solve():
+    signal.raise_signal(signal.SIGINT)
+    ended.append(True)
+
+  closed.phases = (base.Phase('closed', 1, solve, compiled=False),)
+  with pytest.raises(KeyboardInterrupt):
+    training.Trainer({'closed': closed}, str(tmp_path)).run()
+  assert not ended
 
 
 def test_seed_determines_the_result(chain):

@@ -1,20 +1,16 @@
 """The directory of a training run: checkpoints, curve, snapshots, policy."""
 
-import json
 import os
-import shutil
 
 from tf_agents.policies import policy_saver
 
-from srdice_tf import checksums
+from srdice_tf import checkpoints
 from srdice_tf import config_file
 from srdice_tf import csv_file
-from srdice_tf import errors
 from srdice_tf.policies import weights
 
 # A run may go on to more steps and look at its policy more often.
 _CHANGEABLE = ('num_steps', 'eval_every')
-_CHECKSUMS = 'checksums.json'  # In a checkpoint, of its other files.
 CURVE_FIELDS = ('step', 'updates', 'mean_return', 'std_return', 'seconds')
 
 
@@ -23,6 +19,7 @@ class RunFiles:
 
   def __init__(self, directory: str):
     self._directory = directory
+    self.checkpoints = checkpoints.Checkpoints(directory)
     config_file.make_directory(self.path('snapshots'))
 
   def path(self, *names: str) -> str:
@@ -31,49 +28,6 @@ class RunFiles:
   def check_config(self, config):
     """Writes the settings, or refuses a directory of other ones."""
     config_file.claim(self._directory, config, _CHANGEABLE)
-
-  # Checkpoints: one directory each, made whole by its renaming.
-
-  def latest_checkpoint(self) -> str | None:
-    """Returns the directory of the newest checkpoint, if there is one.
-
-    Raises:
-      UserError: if it is damaged.
-    """
-    names = [
-        name for name in os.listdir(self._directory)
-        if name.startswith('checkpoint-') and not name.endswith('.tmp')
-    ]
-    if not names:
-      return None
-    checkpoint = self.path(max(names))
-    advice = f'remove {checkpoint} to train anew'
-    try:
-      with open(os.path.join(checkpoint, _CHECKSUMS)) as file:
-        sums = json.load(file)
-    except (OSError, ValueError) as error:
-      raise errors.UserError(
-          f'{checkpoint}: its {_CHECKSUMS} cannot be read ({error}); {advice}.'
-      ) from error
-    checksums.verify(checkpoint, sums, advice)
-    return checkpoint
-
-  def save_checkpoint(self, step: int, write):
-    """Calls `write(directory)`, then drops the earlier checkpoints."""
-    final = self.path(f'checkpoint-{step:09d}')
-    if os.path.exists(final):
-      return  # Interrupted right after an evaluation, which saves too.
-    temporary = f'{final}.tmp'
-    shutil.rmtree(temporary, ignore_errors=True)
-    os.makedirs(temporary)
-    write(temporary)
-    sums = checksums.of_directory(temporary)
-    config_file.write_json(os.path.join(temporary, _CHECKSUMS), sums)
-    os.rename(temporary, final)
-    for name in os.listdir(self._directory):
-      path = self.path(name)
-      if name.startswith('checkpoint-') and path != final:
-        shutil.rmtree(path)
 
   # The learning curve and the weights at each of its points.
 

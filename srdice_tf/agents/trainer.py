@@ -186,7 +186,7 @@ class Trainer:
   # Checkpoints.
 
   def _save(self):
-    self.files.save_checkpoint(self.step, self._write_checkpoint)
+    self.files.checkpoints.save(self.step, self._write_checkpoint)
 
   def _write_checkpoint(self, directory: str):
     checkpoint = tf.train.Checkpoint(agent=self.agent)
@@ -202,7 +202,7 @@ class Trainer:
     )
 
   def _restore(self):
-    directory = self.files.latest_checkpoint()
+    directory = self.files.checkpoints.latest()
     if directory is None:
       self.files.truncate_curve(0)
       return

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from typing import TextIO
 import warnings
 
+from srdice_tf.logging import signals
 from srdice_tf.logging import stderr_filter
 
 # Set to 1 to see everything.
@@ -41,8 +42,12 @@ _installed: _Installed | None = None
 
 
 def install() -> None:
-  """Filters what this process and its children write to stderr from now on."""
+  """Filters what this process and its children write to stderr from now on.
+
+  Ctrl-C is one line from here on, in the imports too.
+  """
   global _installed
+  signals.install(terminal)
   if _installed or os.environ.get(VERBOSE_VARIABLE, '0') not in ('', '0'):
     return
   for name, value in _ENVIRONMENT.items():

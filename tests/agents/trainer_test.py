@@ -110,23 +110,23 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, name, is_there):
     for path in ('agent.index', 'counters.npz', 'reverb/chunks.tfrecord'):
       (pathlib.Path(directory) / path).write_bytes(b'0123456789')
 
-  files.save_checkpoint(7, write)
-  path = pathlib.Path(files.latest_checkpoint()) / name
+  files.checkpoints.save(7, write)
+  path = pathlib.Path(files.checkpoints.latest()) / name
   if is_there:
     path.write_bytes(b'01234')
   else:
     path.unlink()
   message = 'cut short or edited' if is_there else 'missing'
   with pytest.raises(errors.UserError, match=f'{name}: {message}.*; remove'):
-    files.latest_checkpoint()
+    files.checkpoints.latest()
 
 
 def test_a_checkpoint_without_checksums_is_refused(tmp_path):
   files = run_files.RunFiles(str(tmp_path))
-  files.save_checkpoint(7, lambda directory: None)
+  files.checkpoints.save(7, lambda directory: None)
   os.remove(tmp_path / 'checkpoint-000000007' / 'checksums.json')
-  with pytest.raises(errors.UserError, match='checksums.json cannot be read'):
-    files.latest_checkpoint()
+  with pytest.raises(errors.UserError, match='checksums.json: cannot be read'):
+    files.checkpoints.latest()
 
 
 def test_a_loss_that_is_not_finite_ends_the_run(tmp_path):
@@ -139,7 +139,7 @@ def test_a_loss_that_is_not_finite_ends_the_run(tmp_path):
   with pytest.raises(errors.UserError, match='loss .* is nan at step 1005'):
     run.train()
   run.close()
-  assert 500 <= int(run.files.latest_checkpoint()[-9:]) < 1_005
+  assert 500 <= int(run.files.checkpoints.latest()[-9:]) < 1_005
 
 
 def test_the_time_left_counts_steps_and_updates_apart(tmp_path):
@@ -162,10 +162,10 @@ def test_a_step_is_saved_once(tmp_path):
   """An interrupt right after an evaluation asks for the same checkpoint."""
   files = run_files.RunFiles(str(tmp_path))
   for text in ('first', 'second'):
-    files.save_checkpoint(
+    files.checkpoints.save(
         7, lambda path, text=text: (pathlib.Path(path) / text).touch()
     )
-  found = sorted(os.listdir(files.latest_checkpoint()))
+  found = sorted(os.listdir(files.checkpoints.latest()))
   assert found == ['checksums.json', 'first']
 
 
