@@ -14,6 +14,7 @@ from srdice_tf import training
 from srdice_tf.estimators import base
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import registry
+from srdice_tf.experiments import arguments
 from srdice_tf.experiments import setup
 
 _CONFIG, _WEIGHTS = 'estimator.json', 'weights'
@@ -46,7 +47,8 @@ def evaluate(
   """Estimates the value of a policy from logged data.
 
   Args:
-    policy: any TF-Agents TFPolicy, with the specs of the data.
+    policy: any TF-Agents TFPolicy, with the specs of the data. A stochastic one
+      needs a distribution, from which its actions are drawn by the seed.
     dataset: a replay.Dataset, such as storage.load_dataset returns.
     algo: name of an estimator.
     gamma: discount.
@@ -57,16 +59,19 @@ def evaluate(
   Raises:
     UserError: if data or arguments cannot be used.
   """
-  if config is None:
-    specs = policy.time_step_spec.observation, policy.action_spec
-    config = config_lib.preset('paper', setup.has_frames(specs))
-  estimator = _make(policy, dataset, algo, gamma, config, seed, mdp)
+  numbers = arguments.Numbers(algo, gamma, seed)
+  estimator = _make(policy, dataset, numbers, config, mdp)
   training.Trainer({algo: estimator}).run()
   return _evaluation(estimator)
 
 
 def save(estimator: base.Estimator, directory: str):
   """Saves a fitted estimator; `load` needs the same policy and data."""
+  if not isinstance(estimator, base.Estimator):
+    raise errors.UserError(
+        f'estimator: found {type(estimator).__name__}; expected the estimator'
+        ' of an Evaluation.'
+    )
   os.makedirs(directory, exist_ok=True)
   checkpoint = tf.train.Checkpoint(estimator=estimator)
   checkpoint.write(os.path.join(directory, _WEIGHTS))
@@ -93,50 +98,52 @@ def load(directory: str, policy, dataset, mdp=None) -> Evaluation:
   Raises:
     UserError: if there is no estimator, or it does not fit the data.
   """
+  numbers, config = _read(os.path.join(directory, _CONFIG))
+  estimator = _make(policy, dataset, numbers, config, mdp)
+  checkpoint = tf.train.Checkpoint(estimator=estimator)
   try:
-    with open(os.path.join(directory, _CONFIG)) as file:
-      saved = json.load(file)
-    config = config_lib.Config(**saved['config'])
-    estimator = _make(
-        policy,
-        dataset,
-        saved['algo'],
-        saved['gamma'],
-        config,
-        saved['seed'],
-        mdp,
-    )
-    checkpoint = tf.train.Checkpoint(estimator=estimator)
-    checkpoint.read(os.path.join(directory, _WEIGHTS)).expect_partial()
-  except (OSError, ValueError, TypeError, KeyError, tf.errors.OpError) as error:
-    reason = str(error).strip().splitlines()[0]
-    raise errors.UserError(
-        f'{directory}: no estimator that fits can be read there ({reason}).'
-    ) from error
+    status = checkpoint.read(os.path.join(directory, _WEIGHTS))
+    status.expect_partial().assert_existing_objects_matched()
+  except Exception as error:  # What damage raises depends on where it is.
+    raise _unreadable(directory, error) from error
   for phase in estimator.phases:
     phase.prepare()
   return _evaluation(estimator)
 
 
-def _make(policy, dataset, algo, gamma, config, seed, mdp) -> base.Estimator:
-  setup.check_dataset(dataset, 'the data set')
+def _read(path: str) -> tuple[arguments.Numbers, config_lib.Config]:
+  """Returns what `save` wrote of an estimator's settings."""
+  try:
+    with open(path) as file:
+      saved = json.load(file)
+    fields = {name: saved[name] for name in ('algo', 'gamma', 'seed')}
+    return arguments.Numbers(**fields), config_lib.Config(**saved['config'])
+  except (
+      OSError, ValueError, TypeError, KeyError, errors.UserError
+  ) as error:
+    raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str, error: Exception) -> errors.UserError:
+  reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+  return errors.UserError(
+      f'{path}: no estimator that fits can be read there ({reason}); expected'
+      ' what `save` wrote.'
+  )
+
+
+def _make(policy, dataset, numbers, config, mdp) -> base.Estimator:
+  algo, gamma, seed = numbers.algo, numbers.gamma, numbers.seed
+  registry.check_names([algo])
+  policy = arguments.check_policy(policy)
   specs = policy.time_step_spec.observation, policy.action_spec
-  _check_shapes(specs, dataset)
+  if config is None:
+    config = config_lib.preset('paper', setup.has_frames(specs))
+  arguments.check_config(config)
+  arguments.check_data(policy, dataset)
+  arguments.check_mdp(policy, mdp)
   problem = setup.make_problem(policy, dataset, specs, gamma, mdp)
   return registry.make_estimators([algo], problem, config, seed)[algo]
-
-
-def _check_shapes(specs, dataset):
-  first = tf.constant([0])
-  for name, spec, found in (
-      ('observations', specs[0], dataset.states(first)[0]),
-      ('actions', specs[1], dataset.actions[0]),
-  ):
-    if found.shape != spec.shape:
-      raise errors.UserError(
-          f"policy: its {name} have shape {list(spec.shape)}, the data set's"
-          f' {list(found.shape)}.'
-      )
 
 
 def _evaluation(estimator: base.Estimator) -> Evaluation:

@@ -64,6 +64,8 @@ class TargetActions:
   def _time_step(self, states: tf.Tensor) -> ts.TimeStep:
     zeros = tf.zeros(tf.shape(states)[:1])  # [B]
     step_type = tf.fill(tf.shape(zeros), ts.StepType.MID)  # [B]
+    # Whole numbers come as int64, which need not be the policy's type.
+    states = tf.cast(states, self._policy.time_step_spec.observation.dtype)
     return ts.TimeStep(step_type, zeros, zeros + 1.0, states)
 
   def _state(self, states: tf.Tensor):

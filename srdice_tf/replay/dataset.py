@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from srdice_tf import memory
 from srdice_tf import types
+from srdice_tf.replay import arrays
 
 
 class Dataset(tf.Module):
@@ -46,8 +47,14 @@ class Dataset(tf.Module):
       rewards: [R] the reward that came with it.
       not_done: [R] the discount that came with it.
       frame_stack: frames in an observation, 0 if a row is one.
+
+    Raises:
+      UserError: if the arrays are no numbers or no episodes.
     """
     super().__init__(name='dataset')
+    rows, step_types, actions, rewards, not_done = arrays.checked(
+        rows, step_types, actions, rewards, not_done
+    )
     is_first = step_types == 0
     arrivals = np.flatnonzero(~is_first)  # [n]
     starts = np.flatnonzero(is_first)  # [m]

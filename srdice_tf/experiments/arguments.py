@@ -1,0 +1,181 @@
+"""Checks of what a library call is given: policy, data and MDP."""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+from tf_agents.policies import tf_policy
+
+from srdice_tf import errors
+from srdice_tf import finite
+from srdice_tf import ranges
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.experiments import setup
+from srdice_tf.policies import base
+from srdice_tf.policies import composed
+from srdice_tf.policies import sampled
+
+_DATA = (
+    'num_transitions',
+    'num_initial_states',
+    'states',
+    'next_states',
+    'initial_states',
+    'actions',
+    'rewards',
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Numbers:
+  """The numbers and texts of a call."""
+
+  algo: str
+  gamma: float = ranges.inside(0, 1)
+  seed: int = ranges.seed(0)
+
+  def __post_init__(self):
+    ranges.check(self)
+
+
+def check_config(config):
+  """Raises a UserError if it is no config of estimators."""
+  if not isinstance(config, config_lib.Config):
+    raise errors.UserError(
+        f'config: found {_kind(config)}; expected estimators.config.Config.'
+    )
+
+
+def check_policy(policy) -> tf_policy.TFPolicy:
+  """Returns the policy in a form whose actions a seed determines.
+
+  Raises:
+    UserError: if it is no policy that can be evaluated.
+  """
+  if not isinstance(policy, tf_policy.TFPolicy):
+    raise errors.UserError(
+        f'policy: found {_kind(policy)}; expected a TF-Agents TFPolicy.'
+    )
+  _check_specs(policy.time_step_spec.observation, policy.action_spec)
+  try:
+    policy = sampled.repeatable(policy, 'policy')
+  except errors.UserError:
+    raise
+  except Exception as error:  # Of the user's own code.
+    reason = str(error).strip().splitlines() or ['']
+    raise errors.UserError(
+        f'policy: its actions cannot be computed: {type(error).__name__}:'
+        f' {reason[0]}'
+    ) from error
+  is_stochastic = isinstance(policy, composed.DistributionPolicy)
+  if base.is_discrete(policy.action_spec) and not is_stochastic:
+    return composed.EpsilonGreedy(policy, epsilon=0.0)
+  return policy
+
+
+def _check_specs(observation_spec, action_spec):
+  for name, spec in (
+      ('observations', observation_spec),
+      ('actions', action_spec),
+  ):
+    if not isinstance(spec, tf.TensorSpec):
+      raise errors.UserError(
+          f'policy: its {name} are a structure of'
+          f' {len(tf.nest.flatten(spec))}; expected one tensor.'
+      )
+    is_frames = spec is observation_spec and len(spec.shape) == 3
+    if not (spec.dtype == tf.float32 or _is_numbered(spec) or is_frames):
+      raise errors.UserError(
+          f'policy: its {name} are {base.describe(spec)}'
+          f'{_bounds(spec)}; expected float32, or whole numbers from 0 to a'
+          ' bound.'
+      )
+
+
+def _is_numbered(spec) -> bool:
+  """Returns whether it is one number from 0 to a bound."""
+  low = getattr(spec, 'minimum', None)
+  return spec.dtype.is_integer and spec.shape == () and low == 0
+
+
+def _bounds(spec) -> str:
+  low, high = getattr(spec, 'minimum', None), getattr(spec, 'maximum', None)
+  return '' if low is None else f' from {low} to {high}'
+
+
+def check_data(policy: tf_policy.TFPolicy, dataset):
+  """Raises a UserError if the data are not such as the policy has."""
+  if not all(hasattr(dataset, name) for name in _DATA):
+    raise errors.UserError(
+        f'dataset: found {_kind(dataset)}; expected a replay.dataset.Dataset.'
+    )
+  setup.check_dataset(dataset, 'the data set')
+  first = tf.constant([0])
+  for name, spec, found in (
+      (
+          'observations',
+          policy.time_step_spec.observation,
+          dataset.states(first)[0],
+      ),
+      ('actions', policy.action_spec, dataset.actions[0]),
+  ):
+    _check_fit(name, spec, found)
+  if _is_numbered(policy.action_spec):
+    _check_range('actions', dataset.actions, policy.action_spec)
+  if _is_numbered(policy.time_step_spec.observation):
+    _check_states(dataset, policy.time_step_spec.observation)
+
+
+def _check_fit(name: str, spec, found):
+  is_same_kind = spec.dtype.is_integer == found.dtype.is_integer
+  if found.shape == spec.shape and is_same_kind:
+    return
+  raise errors.UserError(
+      f"policy: its {name} are {base.describe(spec)}, the data set's"
+      f' {base.describe(found)}.'
+  )
+
+
+def _check_states(dataset, spec):
+  for index in problem_lib.chunks(dataset.num_transitions):
+    _check_range('states', dataset.states(index), spec)
+    _check_range('states', dataset.next_states(index), spec)
+  for index in problem_lib.chunks(dataset.num_initial_states):
+    _check_range('states', dataset.initial_states(index), spec)
+
+
+def _check_range(name: str, values, spec):
+  values = np.asarray(values)
+  wrong = (values < spec.minimum) | (values > spec.maximum)
+  if wrong.any():
+    raise errors.UserError(
+        f'data set: {name} has the value {values[wrong][0]}; the policy has'
+        f' {name} from {spec.minimum} to {spec.maximum}.'
+    )
+
+
+def check_mdp(policy: tf_policy.TFPolicy, mdp):
+  """Raises a UserError if it is not the MDP of the policy."""
+  if mdp is None:
+    return
+  if not isinstance(mdp, finite.FiniteMDP):
+    raise errors.UserError(
+        f'mdp: found {_kind(mdp)}; expected a finite.FiniteMDP or None.'
+    )
+  specs = policy.time_step_spec.observation, policy.action_spec
+  sizes = [
+      int(spec.maximum) + 1 if _is_numbered(spec) else None for spec in specs
+  ]
+  if sizes != [mdp.num_states, mdp.num_actions]:
+    raise errors.UserError(
+        f'mdp: it has {mdp.num_states} states and {mdp.num_actions} actions,'
+        f" the policy's are {' and '.join(map(base.describe, specs))} with"
+        f' {sizes[0]} and {sizes[1]}.'
+    )
+
+
+def _kind(value) -> str:
+  if isinstance(value, type):
+    return f'the class {value.__name__}'
+  return type(value).__name__
