@@ -90,6 +90,7 @@ def main(_) -> None:
     print(selection.lines(run_dirs[-1]))
     print(report.details_lines(results[-1]))
   print(report.results_table(results))
+  print(seeds.truth_lines(run_dirs))
   picture = os.path.join(output_dir, 'curve.png')
   seeds.plot(run_dirs, picture, seeds.title(task, len(run_dirs)))
   print(f'picture       {picture}')

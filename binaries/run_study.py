@@ -62,6 +62,7 @@ def main(_) -> None:
     report.write(path, runs)
     print(report.line(done), flush=True)
   print(report.table(runs))
+  print(report.truth_lines(runs))
   print(f'all           {path}')
 
 

@@ -31,7 +31,8 @@ def read(
     return []
   try:
     with open(path, newline='', encoding='utf-8') as file:
-      lines = list(csv.reader(file, strict=True))
+      text = file.read()
+    lines = list(csv.reader(io.StringIO(text), strict=True))
   except (OSError, ValueError, csv.Error) as error:
     raise errors.UserError(
         f'{path}: cannot be read ({error}); {advice}.'
@@ -41,6 +42,10 @@ def read(
     found = ','.join(lines[0])[:80] if lines else 'nothing'
     raise errors.UserError(
         f'{path}: found {found!r}, expected {header}; {advice}.'
+    )
+  if not text.endswith('\n'):
+    raise errors.UserError(
+        f'{path}: is cut short in line {len(lines)}; {advice}.'
     )
   rows = []
   for number, cells in enumerate(lines[1:], 2):

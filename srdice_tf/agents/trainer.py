@@ -168,7 +168,7 @@ class Trainer:
         'step': self.step,
         'updates': self.updates,
         'mean_return': self.last_return,
-        'std_return': float(returns.std()),
+        'std_return': float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
         'seconds': round(self.seconds['total'], 1),
     }
     self.files.add_point(point, factory.policy_network(self.agent))

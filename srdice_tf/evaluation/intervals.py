@@ -1,17 +1,17 @@
-"""95% intervals by bootstrap over episodes.
+"""95% intervals: by bootstrap over episodes, and over seeds.
 
 Transitions of one episode are not independent: whole episodes are drawn.
 """
 
 from collections.abc import Sequence
-import functools
 import math
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow_probability as tfp
+from scipy import stats
 
 LEVEL = 0.95
+MIN_DRAWS = 10
 _QUANTILE = 1.6449  # Of the normal distribution, at 0.95.
 
 
@@ -44,7 +44,7 @@ def of_draws(
   """
   draws = np.asarray(draws, np.float64)
   draws = draws[np.isfinite(draws)]
-  if len(draws) < 10 or num_units < 2 or not math.isfinite(estimate):
+  if len(draws) < MIN_DRAWS or num_units < 2 or not math.isfinite(estimate):
     return None
   low, high = np.quantile(draws, [0.05, 0.95])
   # Drawn from n units, means spread as if divided by n, not by n - 1.
@@ -55,16 +55,8 @@ def of_draws(
 
 def around(estimate: float, error: float, degrees: float) -> Interval:
   """Returns the interval of Student's t with these degrees of freedom."""
-  half = _quantile(degrees) * error
+  half = float(stats.t.ppf(0.5 + LEVEL / 2.0, degrees)) * error
   return Interval(estimate - half, estimate + half, error)
-
-
-@functools.cache
-def _quantile(degrees: float) -> float:
-  distribution = tfp.distributions.StudentT(
-      np.float64(degrees), np.float64(0.0), np.float64(1.0)
-  )
-  return float(distribution.quantile(np.float64(0.5 + LEVEL / 2.0)))
 
 
 def of_ratios(
@@ -96,25 +88,23 @@ def of_ratios(
 
 
 def over_seeds(
-    estimates: Sequence[float],
-    limits: Sequence[tuple[float, float] | None],
-    errors: Sequence[float | None],
+    estimates: Sequence[float], limits: Sequence[tuple[float, float] | None]
 ) -> tuple[float, float] | None:
-  """Returns low and high of one run, from runs that differ in their seed.
+  """Returns low and high of the mean over runs that differ in their seed.
 
-  The variance is the mean of the runs' own and the variance between runs. A
-  single run has the limits that it has.
+  The runs, each with data of its own, vary as their estimates do: what the data
+  and the training add is in it. A single run has the limits that it has.
 
   Args:
     estimates: of the runs.
     limits: low and high of each; None if it has none.
-    errors: the standard error of each.
+
+  Returns:
+    None if there is no interval, or a run diverged.
   """
-  if any(limit is None for limit in limits):
+  if len(estimates) == 1:
+    return limits[0] and tuple(limits[0])
+  if not np.isfinite(estimates).all():
     return None
-  if len(limits) == 1:
-    return tuple(limits[0])
-  between = float(np.var(estimates, ddof=1))
-  error = math.sqrt(float(np.mean(np.square(errors))) + between)
-  mean = float(np.mean(estimates))
-  return mean - 1.96 * error, mean + 1.96 * error
+  error = float(stats.sem(estimates))
+  return around(float(np.mean(estimates)), error, len(estimates) - 1)[:2]

@@ -24,6 +24,22 @@ def log_error(estimate, truth):
   return np.log(0.5) + 2.0 * np.log(np.maximum(difference, MIN_DIFFERENCE))
 
 
+def allowed(truth_error: float) -> float | None:
+  """Returns log(0.5 SE^2): the log error that the truth's own error allows.
+
+  A perfect estimate has about this one: what is below it, is chance.
+
+  Args:
+    truth_error: standard error of the true value.
+
+  Returns:
+    None if the truth is exact, or its error is not known.
+  """
+  if not np.isfinite(truth_error) or not truth_error:
+    return None
+  return float(log_error(truth_error, 0.0))
+
+
 def smooth(values, window: int = 10) -> np.ndarray:
   """Returns the mean of each value and the `window - 1` before it.
 

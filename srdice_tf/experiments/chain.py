@@ -202,7 +202,9 @@ def _write_events(curve: Curve, run_dir: str):
   board = tensorboard.TensorBoard(
       os.path.join(run_dir, 'events', curve.features, curve.method)
   )
-  means, deviations = curve.log_mse.mean(axis=0), curve.log_mse.std(axis=0)
+  degrees = 1 if len(curve.log_mse) > 1 else 0
+  means = curve.log_mse.mean(axis=0)  # [E]
+  deviations = curve.log_mse.std(axis=0, ddof=degrees)  # [E]
   for step, mean, deviation in zip(curve.steps, means, deviations):
     board.write(int(step), {'log_mse': mean, 'log_mse_std': deviation})
   board.close()

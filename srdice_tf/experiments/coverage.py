@@ -1,17 +1,18 @@
 """How often the 95% intervals of linear SR-DICE hold the truth."""
 
-import csv
 import dataclasses
 import os
 
 import numpy as np
 
 from srdice_tf import config_file
+from srdice_tf import csv_file
 from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf import training
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import registry
+from srdice_tf.evaluation import intervals
 from srdice_tf.evaluation import truth as truth_lib
 from srdice_tf.experiments import scoring
 from srdice_tf.experiments import setup
@@ -20,7 +21,14 @@ from srdice_tf.logging import progress as progress_lib
 
 _METHOD = 'linear_srdice'
 FILE_NAME = 'coverage.csv'
-_COLUMNS = ('dataset', 'estimate', 'low', 'high', 'flow_residual')
+_COLUMNS = (
+    'dataset',
+    'estimate',
+    'low',
+    'high',
+    'standard_error',
+    'flow_residual',
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +50,12 @@ class CoverageConfig:
 
   def __post_init__(self):
     ranges.check(self)
+    draws = self.estimators.bootstrap_draws
+    if draws < intervals.MIN_DRAWS:
+      raise errors.UserError(
+          f'--bootstrap_draws={draws}: too few for an interval; expected at'
+          f' least {intervals.MIN_DRAWS}.'
+      )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,11 +68,12 @@ class Coverage:
     median_width: of the intervals.
     bias: mean estimate less truth.
     spread: standard deviation of the estimates.
-    mean_error: mean half width / 1.96: what the bootstrap takes `spread` for.
+    mean_error: mean standard error: what the bootstrap takes `spread` for.
     centred_share: of the intervals that hold the mean estimate: what the share
       would be without the bias.
     truth: the value.
-    truth_error: its standard error.
+    truth_error: its standard error; 0 if it is exact.
+    truth_capped: whether roll-outs ended before it was as small as wanted.
   """
 
   num_datasets: int
@@ -70,6 +85,7 @@ class Coverage:
   centred_share: float
   truth: float
   truth_error: float
+  truth_capped: bool
 
 
 def run(config: CoverageConfig, directory: str) -> Coverage:
@@ -80,6 +96,8 @@ def run(config: CoverageConfig, directory: str) -> Coverage:
   """
   task = setup.Task(config.task)
   config_file.claim(directory, dataclasses.replace(config, task=task.config))
+  path = os.path.join(directory, FILE_NAME)
+  rows = _read(path, config.num_datasets)
   size = config.task.num_transitions * config.num_datasets
   collected = setup.Task(dataclasses.replace(config.task, num_transitions=size))
   data = collected.dataset(os.path.join(directory, 'data'), config.seed)
@@ -92,7 +110,6 @@ def run(config: CoverageConfig, directory: str) -> Coverage:
   parts = np.array_split(
       np.arange(data.num_initial_states), config.num_datasets
   )
-  rows = _read(directory)
   progress = progress_lib.Progress(
       len(parts), 'data sets', 'coverage', initial=len(rows)
   )
@@ -100,53 +117,50 @@ def run(config: CoverageConfig, directory: str) -> Coverage:
     for number in range(len(rows), len(parts)):
       problem = task.problem(data.of_episodes(parts[number]))
       rows.append([number, *_fit(problem, config)])
-      _write(directory, rows)
+      csv_file.write(path, _COLUMNS, rows)
       bar.update(len(rows))
   return summary(rows, truth)
 
 
 def _fit(problem, config: CoverageConfig) -> list[float]:
-  """Returns estimate, low, high and flow residual of one data set."""
+  """Returns what a row of coverage.csv holds of one data set."""
   made = registry.make_estimators(
       [_METHOD], problem, config.estimators, config.seed
   )
   training.Trainer(made).run()
   estimator = made[_METHOD]
   scorer = scoring.Scorer(problem, None, config.estimators, config.seed)
-  low, high = (scorer.interval(estimator) or (np.nan, np.nan))[:2]
-  return [float(estimator.estimate()), low, high, estimator.flow_residual]
+  interval = scorer.interval(estimator) or [np.nan] * 3
+  return [float(estimator.estimate()), *interval, estimator.flow_residual]
 
 
 def summary(rows, truth: truth_lib.PolicyValue) -> Coverage:
   """Returns the coverage of rows as in coverage.csv."""
-  _, estimates, low, high, _ = np.asarray(rows, np.float64).T
-  holds = lambda value: float(np.mean((low <= value) & (value <= high)))
-  widths = high - low
+  _, estimates, low, high, deviations, _ = np.asarray(rows, np.float64).T
+  told = np.isfinite(high - low)
+  holds = lambda value: float(np.mean(((low <= value) & (value <= high))[told]))
   return Coverage(
-      num_datasets=int(np.isfinite(widths).sum()),
+      num_datasets=int(told.sum()),
       share=holds(truth.value),
-      median_width=float(np.nanmedian(widths)),
+      median_width=float(np.median((high - low)[told])),
       bias=float(estimates.mean() - truth.value),
       spread=float(estimates.std(ddof=1)),
-      mean_error=float(np.nanmean(widths) / (2 * 1.96)),
+      mean_error=float(np.mean(deviations[told])),
       centred_share=holds(estimates.mean()),
       truth=truth.value,
       truth_error=truth.standard_error,
+      truth_capped=truth.is_capped,
   )
 
 
-def _read(directory: str) -> list[list[float]]:
-  path = os.path.join(directory, FILE_NAME)
-  if not os.path.exists(path):
-    return []
-  with open(path, newline='') as file:
-    _, *rows = csv.reader(file)
-  return [[float(value) for value in row] for row in rows]
-
-
-def _write(directory: str, rows: list[list[float]]):
-  path = os.path.join(directory, FILE_NAME)
-  with open(f'{path}.tmp', 'w', newline='') as file:
-    writer = csv.writer(file, lineterminator='\n')
-    writer.writerows([_COLUMNS, *rows])
-  os.replace(f'{path}.tmp', path)
+def _read(path: str, num_datasets: int) -> list[list[float]]:
+  """Returns the rows that are done."""
+  advice = 'remove it, and the same command measures anew'
+  rows = [list(row.values()) for row in csv_file.read(path, _COLUMNS, advice)]
+  numbers = [row[0] for row in rows]
+  if numbers != list(range(len(rows))) or len(rows) > num_datasets:
+    raise errors.UserError(
+        f'{path}: its rows are not those of data sets 0 to {num_datasets - 1},'
+        f' in this order; {advice}.'
+    )
+  return [[int(number), *rest] for number, *rest in rows]

@@ -1,15 +1,14 @@
 """Several seeds of one evaluation as one result."""
 
-import json
-import os
-
 import numpy as np
 
 from srdice_tf.evaluation import intervals
 from srdice_tf.evaluation import log_error
+from srdice_tf.experiments import estimate_file
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
 from srdice_tf.reports import curves
+from srdice_tf.reports import summaries
 
 
 def plot(run_dirs: list[str], path: str, title: str):
@@ -19,25 +18,32 @@ def plot(run_dirs: list[str], path: str, title: str):
     run_dirs: of runs that differ in nothing but their seed.
     path: of the picture.
     title: above the axes.
+
+  Raises:
+    UserError: if an estimate.json or a metrics.csv of theirs is damaged.
   """
-  runs = [ope.curves_of(run_dir) for run_dir in run_dirs]
-  joined = {}
-  for method in runs[0]:
-    # A method that diverged has fewer points in that run.
-    length = max(len(run[method][0]) for run in runs)
-    steps = max((run[method][0] for run in runs), key=len)
-    joined[method] = steps, np.stack(
-        [_padded(run[method][1], length) for run in runs]
-    )  # [T], [S, T]
-  estimates = [_estimates(run_dir) for run_dir in run_dirs]
-  truths = [found['truth'] for found in estimates]
+  truths = [estimate_file.truth(run_dir) for run_dir in run_dirs]
   behaviour = [
-      log_error.log_error(t['behaviour']['value'], t['target']['value'])
-      for t in truths
+      log_error.log_error(truth['behaviour'].value, truth['target'].value)
+      for truth in truths
   ]
-  values, truth = _values(run_dirs, estimates)
+  results = [estimate_file.results(run_dir) for run_dir in run_dirs]
+  errors = _joined(run_dirs, results, 'log_error')
+  estimates = _joined(run_dirs, results, 'estimate')
+  targets = [truth['target'] for truth in truths]
   curves.plot_curves(
-      path, joined, float(np.mean(behaviour)), title, values=values, truth=truth
+      path,
+      errors,
+      float(np.mean(behaviour)),
+      title,
+      values={
+          method: (steps, values.mean(axis=0), _interval(results, method))
+          for method, (steps, values) in estimates.items()
+      },
+      truth=(
+          float(np.mean([target.value for target in targets])),
+          float(np.mean([target.standard_error for target in targets])),
+      ),
   )
 
 
@@ -47,36 +53,49 @@ def title(task: setup.TaskConfig, num_seeds: int) -> str:
   return f'{task.env_id}{setting}, {num_seeds} seed{"s" * (num_seeds > 1)}'
 
 
-def _values(run_dirs, estimates):
-  """Returns mean estimates with their intervals, and the mean truth."""
-  runs = [ope.curves_of(run_dir, 'estimate') for run_dir in run_dirs]
-  values = {}
-  for position, method in enumerate(runs[0]):
-    found = [estimate['methods'][position] for estimate in estimates]
-    length = min(len(run[method][0]) for run in runs)
-    mean = np.mean([run[method][1][:length] for run in runs], axis=0)  # [T]
-    values[method] = (
-        runs[0][method][0][:length],
-        mean,
-        intervals.over_seeds(
-            [f['estimate'] for f in found],
-            [f['interval'] for f in found],
-            [f['standard_error'] for f in found],
-        ),
-    )
-  targets = [found['truth']['target'] for found in estimates]
-  return values, (
-      float(np.mean([target['value'] for target in targets])),
-      float(np.mean([target['standard_error'] for target in targets])),
+def truth_lines(run_dirs: list[str]) -> str:
+  """Returns a line on the truth; on each, if it is not the same for all."""
+  values = [estimate_file.truth(run_dir)['target'] for run_dir in run_dirs]
+  return '\n'.join(dict.fromkeys(map(summaries.of_truth, values)))
+
+
+def _joined(run_dirs, results, metric: str):
+  """Returns the updates [T] and a metric [S, T] of each method, by its name.
+
+  A method that diverged has fewer points in that run, or none: the rest is NaN.
+  A run that never had the method does not count.
+  """
+  runs = [ope.curves_of(run_dir, metric) for run_dir in run_dirs]
+  names = dict.fromkeys(r.method for found in results for r in found)
+  joined = {}
+  for method in names:
+    pairs = zip(runs, results)
+    having = [run for run, found in pairs if _of(found, method) is not None]
+    curves_of_method = [run.get(method, ([], [])) for run in having]
+    steps = max((steps for steps, _ in curves_of_method), key=len)
+    if len(steps):
+      joined[method] = np.asarray(steps), np.stack(
+          [_padded(values, len(steps)) for _, values in curves_of_method]
+      )  # [T], [S, T]
+  return joined
+
+
+def _interval(results, method: str) -> tuple[float, float] | None:
+  """Returns low and high of the mean over the runs that have a method."""
+  found = [_of(of_run, method) for of_run in results]
+  found = [result for result in found if result is not None]
+  return intervals.over_seeds(
+      [result.estimate for result in found],
+      [result.interval for result in found],
   )
 
 
-def _padded(values: np.ndarray, length: int) -> np.ndarray:
+def _of(results: list[ope.Result], method: str) -> ope.Result | None:
+  return next((r for r in results if r.method == method), None)
+
+
+def _padded(values, length: int) -> np.ndarray:
+  values = np.asarray(values, np.float64)
   return np.pad(
       values, (0, length - len(values)), constant_values=np.nan
   )  # [T]
-
-
-def _estimates(run_dir: str) -> dict:
-  with open(os.path.join(run_dir, 'estimate.json')) as file:
-    return json.load(file)

@@ -8,6 +8,7 @@ from srdice_tf import config_file
 from srdice_tf import ranges
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import registry
+from srdice_tf.evaluation import truth as truth_lib
 from srdice_tf.experiments import estimate_file
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
@@ -59,12 +60,14 @@ class Run:
     results: of each method.
     rank_correlation: of flow residual and true error over the grid; NaN
       without one.
+    truth: value of the target policy.
   """
 
   env_id: str
   seed: int
   results: list[ope.Result]
   rank_correlation: float
+  truth: truth_lib.PolicyValue
 
 
 def run(config: StudyConfig, root: str) -> Iterator[Run]:
@@ -110,4 +113,6 @@ def _run(config: StudyConfig, env_id: str, seed: int, root: str) -> Run:
     results = estimate_file.results(run_dir)
   else:
     results = ope.run(run_config, run_dir)
-  return Run(env_id, seed, results, selection.rank_correlation(run_dir))
+  correlation = selection.rank_correlation(run_dir)
+  truth = estimate_file.truth(run_dir)['target']
+  return Run(env_id, seed, results, correlation, truth)

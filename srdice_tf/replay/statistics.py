@@ -30,11 +30,14 @@ class Statistics:
   def summary(self) -> dict:
     """Returns counts, the mean reward and the returns of ended episodes."""
     returns = np.asarray(self.returns)
+    degrees = 1 if len(returns) > 1 else 0
     return {
         'transitions': self.num_transitions,
         'episodes': self.num_episodes,
         'ended_episodes': len(returns),
         'mean_reward': self._reward_sum / max(self.num_transitions, 1),
         'mean_return': float(returns.mean()) if len(returns) else None,
-        'std_return': float(returns.std()) if len(returns) else None,
+        'std_return': (
+            float(returns.std(ddof=degrees)) if len(returns) else None
+        ),
     }

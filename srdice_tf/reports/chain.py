@@ -28,6 +28,7 @@ def table(curves: Sequence) -> str:
   for curve in curves:
     means = curve.log_mse.mean(axis=0)  # [E]
     last = curve.log_mse[:, -_LAST:].mean(axis=1)  # [T]
-    numbers = [*means[marks], last.mean(), last.std()]
-    rows.append([curve.features, curve.method, *map(float, numbers)])
+    numbers = [*means[marks].tolist(), float(last.mean())]
+    deviation = tables.deviation(last)
+    rows.append([curve.features, curve.method, *numbers, deviation])
   return tables.format_table(columns, rows)

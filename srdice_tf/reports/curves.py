@@ -58,7 +58,8 @@ def plot_curves(
     smoothing: the number of evaluations that a point is the mean of.
     values: of each method the updates, the estimates and the 95% interval or
       None; drawn below the errors, the interval as a band.
-    truth: the true value and its standard error, drawn with the values.
+    truth: the true value and its standard error: the value is drawn with the
+      estimates, the log error that its own error allows with the errors.
   """
   num_rows = 2 if values else 1
   picture = figure.Figure(
@@ -71,6 +72,10 @@ def plot_curves(
   if behaviour_log_error is not None and np.isfinite(behaviour_log_error):
     label = r'behaviour $R(\pi_b)$'
     axes.axhline(behaviour_log_error, color='black', ls='--', label=label)
+  allowed = truth and log_error.allowed(truth[1])
+  if allowed is not None:
+    label = "truth's own error"
+    axes.axhline(allowed, color='0.4', ls=':', label=label)
   axes.set_ylabel('log error (log MSE)')
   _finish(axes, title)
   if axes.get_legend_handles_labels()[0]:
@@ -212,7 +217,7 @@ def _plot_curve(
       label=f'{style.label} (diverged)' if ends_in_gap else style.label,
   )
   if len(errors) > 1:
-    std = errors.std(axis=0)  # [T]
+    std = errors.std(axis=0, ddof=1)  # [T]
     axes.fill_between(
         steps, mean - std, mean + std, color=style.color, alpha=0.2, linewidth=0
     )

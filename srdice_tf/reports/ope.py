@@ -1,6 +1,7 @@
 """The table at the end of an off-policy evaluation."""
 
 from collections.abc import Sequence
+import itertools
 
 import numpy as np
 
@@ -30,24 +31,34 @@ _COLUMNS = (
 def results_table(results_by_seed: Sequence[Sequence]) -> str:
   """Returns the table; with several seeds, means and deviations of them.
 
+  The interval is that of the mean, from the spread over the seeds; of a single
+  run its own.
+
   Args:
-    results_by_seed: for each seed the results (experiments.ope.Result).
+    results_by_seed: for each seed the results (experiments.ope.Result); a
+      method that a seed lacks says how many have it.
   """
+  by_method = {}
+  for result in itertools.chain.from_iterable(results_by_seed):
+    by_method.setdefault(result.method, []).append(result)
   rows = []
-  for same_method in zip(*results_by_seed):
-    rows.append(_row(same_method))
+  for name, same_method in by_method.items():
+    if len(same_method) < len(results_by_seed):
+      name += f' ({len(same_method)} of {len(results_by_seed)} seeds)'
+    numbers = [_numbers(result) for result in same_method]
+    rows.append([name, *_columns(np.mean, numbers), *_scores(same_method)])
     if len(same_method) > 1:
-      deviations = np.std([_numbers(result) for result in same_method], axis=0)
+      deviations = _columns(tables.deviation, numbers)
       rows.append(['  std over seeds', *deviations, *[None] * 4])
   return tables.format_table(_COLUMNS, rows)
 
 
-def _row(same_method) -> list:
-  numbers = np.mean([_numbers(result) for result in same_method], axis=0)
-  row = [same_method[0].method, *numbers.tolist()]
-  if same_method[0].ratios is None:
-    row[-5:] = [None] * 5
-  return [*row, *_scores(same_method)]
+def _columns(function, numbers) -> list[float | None]:
+  """Returns the function of each column; None where there are no numbers."""
+  return [
+      None if None in column else float(function(column))
+      for column in zip(*numbers)
+  ]
 
 
 def _scores(same_method) -> list:
@@ -58,12 +69,11 @@ def _scores(same_method) -> list:
   interval = intervals.over_seeds(
       [result.estimate for result in same_method],
       [result.interval for result in same_method],
-      [result.standard_error for result in same_method],
   )
   return [residual, scored_on, *(interval or (None, None))]
 
 
-def _numbers(result) -> list[float]:
+def _numbers(result) -> list[float | None]:
   ratios = result.ratios or {}
   return [
       result.estimate,
@@ -72,11 +82,11 @@ def _numbers(result) -> list[float]:
       result.log_error,
       result.smoothed_log_error,
       result.seconds,
-      ratios.get('mean', 0.0),
-      ratios.get('expected_mean', 0.0),
-      ratios.get('effective_share', 0.0),
-      ratios.get('negative_share', 0.0),
-      ratios.get('largest', 0.0),
+      ratios.get('mean'),
+      ratios.get('expected_mean'),
+      ratios.get('effective_share'),
+      ratios.get('negative_share'),
+      ratios.get('largest'),
   ]
 
 

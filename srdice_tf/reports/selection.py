@@ -4,6 +4,7 @@ from collections.abc import Sequence
 import os
 
 import numpy as np
+from scipy import stats
 
 from srdice_tf import csv_file
 from srdice_tf.evaluation import log_error
@@ -60,15 +61,17 @@ def read(run_dir: str) -> list[dict]:
 
 
 def rank_correlation(run_dir: str) -> float:
-  """Returns Spearman's, of flow residual and true error over the grid."""
-  rows = [row for row in read(run_dir) if np.isfinite(row['relative error'])]
-  if len(rows) < 3:
+  """Returns Spearman's, of flow residual and true error over the grid.
+
+  NaN if fewer than three settings are finite, or one of the two is the same for
+  all.
+  """
+  names = 'flow residual', 'relative error'
+  pairs = np.array([[row[name] for name in names] for row in read(run_dir)])
+  pairs = pairs[np.isfinite(pairs).all(axis=1)] if len(pairs) else pairs
+  if len(pairs) < 3 or not np.ptp(pairs, axis=0).all():
     return float('nan')
-  ranks = [
-      np.argsort(np.argsort([row[name] for row in rows]))
-      for name in ('flow residual', 'relative error')
-  ]
-  return float(np.corrcoef(ranks)[0, 1])
+  return float(stats.spearmanr(pairs).statistic)
 
 
 def lines(run_dir: str) -> str:

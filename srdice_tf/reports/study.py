@@ -6,6 +6,8 @@ import os
 
 import numpy as np
 
+from srdice_tf.evaluation import log_error
+from srdice_tf.reports import summaries
 from srdice_tf.reports import tables
 
 _FIELDS = (
@@ -15,6 +17,7 @@ _FIELDS = (
     'estimate',
     'truth',
     'truth_error',
+    'truth_allows',
     'relative_error',
     'log_error',
     'seconds',
@@ -31,6 +34,7 @@ _COLUMNS = (
     'std',
     'log error',
     'std',
+    'truth allows',
     'seconds',
     'intervals that hold the truth',
     'rank correlation',
@@ -45,6 +49,7 @@ def _row(run, result) -> list:
       result.estimate,
       result.truth,
       result.truth_error,
+      log_error.allowed(result.truth_error),
       result.relative_error,
       result.log_error,
       result.seconds,
@@ -87,16 +92,24 @@ def _summary(pairs) -> list:
   # The grid is linear SR-DICE's.
   is_linear = results[0].method == 'linear_srdice'
   correlations = [run.rank_correlation for run, _ in pairs if is_linear]
+  correlations = [found for found in correlations if np.isfinite(found)]
   return [
       len(pairs),
       float(np.mean(relative)),
-      float(np.std(relative)),
+      tables.deviation(relative),
       float(np.mean(logs)),
-      float(np.std(logs)),
+      tables.deviation(logs),
+      log_error.allowed(np.mean([r.truth_error for r in results])),
       float(np.mean([result.seconds for result in results])),
       f'{sum(held)} of {len(held)}' if held else '-',
       float(np.mean(correlations)) if correlations else None,
   ]
+
+
+def truth_lines(runs: Sequence) -> str:
+  """Returns a line on the truth of each task."""
+  lines = [f'{run.env_id}: {summaries.of_truth(run.truth)}' for run in runs]
+  return '\n'.join(dict.fromkeys(' '.join(line.split()) for line in lines))
 
 
 def line(run) -> str:

@@ -1,5 +1,7 @@
 """The last words of the binaries that collect data and measure values."""
 
+from srdice_tf.evaluation import log_error
+
 
 def of_collection(description: dict, place: str, seconds: float) -> str:
   """Returns the summary of a collected data set.
@@ -39,12 +41,41 @@ def of_value(
   """
   return f"""
 environment   {env_id}, policy {policy}, noise {noise}
-value         {value.value:.5f} +- {value.standard_error:.5f} (standard error),\
- (1-gamma)-normalised, gamma {value.gamma}
+value         {_with_error(value)}, (1-gamma)-normalised, gamma {value.gamma}
 return        {value.mean_return:.2f} +- {value.std_return:.2f} (std),\
  undiscounted
-roll-outs     {value.num_episodes} of at most {value.horizon} steps, mean\
- length {value.mean_length:.1f} within the time limit
+roll-outs     {value.num_episodes:,}{_cap(value)} of at most\
+ {value.horizon} steps, mean length {value.mean_length:.1f} within the time\
+ limit
 time          {seconds:.1f} s
 next          python binaries/collect_dataset.py --env={env_id}\
  --policy={policy} --dataset_dir=data/{env_id.replace('/', '_')}"""
+
+
+def of_truth(value) -> str:
+  """Returns a line on the truth that estimates are compared with.
+
+  Args:
+    value: evaluation.truth.PolicyValue.
+  """
+  line = f'truth         {_with_error(value)}'
+  if value.exact:
+    return line
+  line += f', {value.num_episodes:,} roll-outs{_cap(value)}'
+  allowed = log_error.allowed(value.standard_error)
+  if allowed is not None:
+    line += f'; allows a log error of about {allowed:.1f}, less is chance'
+  return line
+
+
+def _with_error(value) -> str:
+  if value.exact:
+    return f'{value.value:.5f} (exact)'
+  return f'{value.value:.5f} +- {value.standard_error:.5f} (standard error)'
+
+
+def _cap(value) -> str:
+  """Returns what is said where roll-outs ended before the error was small."""
+  if not value.is_capped:
+    return ''
+  return f' (the cap: +- {value.wanted_error:.5f} was not reached)'

@@ -4,6 +4,13 @@ from collections.abc import Sequence
 import math
 import numbers
 
+import numpy as np
+
+
+def deviation(values: Sequence[float]) -> float | None:
+  """Returns the standard deviation, by n - 1; None of a single value."""
+  return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
   """Returns an aligned table of plain text.

@@ -67,11 +67,36 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
   assert 0.92 <= held / 400 <= 0.98
 
 
-def test_spread_over_seeds_is_added():
-  limits = [(0.0, 2.0), (2.0, 4.0)]
-  low, high = intervals.over_seeds([1.0, 3.0], limits, [0.3, 0.5])
-  error = np.sqrt((0.09 + 0.25) / 2 + 2.0)
-  assert low == pytest.approx(2.0 - 1.96 * error)
-  assert high == pytest.approx(2.0 + 1.96 * error)
-  assert intervals.over_seeds([1.0], limits[:1], [0.3]) == (0.0, 2.0)
-  assert intervals.over_seeds([1.0, 2.0], [None, (0, 1)], [None, 1]) is None
+def test_the_mean_over_seeds_has_students_interval():
+  """4.303 and 12.706 are of the tables: 0.975 at 2 and 1 degrees."""
+  limits = [(0.0, 9.0)] * 3  # Of the runs: no part of the spread over them.
+  low, high = intervals.over_seeds([1.0, 2.0, 6.0], limits)
+  half = 4.30265 * np.sqrt(7.0 / 3.0)  # Variances 4 + 1 + 9 over n - 1 = 2.
+  assert (low, high) == pytest.approx((3.0 - half, 3.0 + half), rel=1e-5)
+  low, high = intervals.over_seeds([1.0, 3.0], limits[:2])
+  assert (low, high) == pytest.approx((2.0 - 12.7062, 2.0 + 12.7062), rel=1e-5)
+
+
+def test_a_single_run_has_its_own_interval():
+  assert intervals.over_seeds([1.0], [[0.0, 2.0]]) == (0.0, 2.0)
+  assert intervals.over_seeds([1.0], [None]) is None
+
+
+def test_methods_without_an_interval_have_one_over_seeds():
+  low, high = intervals.over_seeds([1.0, 1.5, 2.0], [None] * 3)
+  assert low < 1.5 < high
+
+
+def test_a_diverged_run_leaves_no_interval():
+  limits = [(0.0, 1.0), None]
+  assert intervals.over_seeds([1.0, float('nan')], limits) is None
+
+
+def test_the_mean_of_three_seeds_is_held_as_often_as_it_says():
+  """1.96 standard errors would hold it in 81 of 100 cases only."""
+  rng = np.random.default_rng(0)
+  held = 0
+  for _ in range(1000):
+    low, high = intervals.over_seeds(rng.normal(1.0, 1.0, 3), [None] * 3)
+    held += low <= 1.0 <= high
+  assert 0.93 <= held / 1000 <= 0.97

@@ -37,6 +37,13 @@ def test_log_error_of_diverged_estimates():
   assert log_error.log_error(1e200, 1.0) == pytest.approx(expected)
 
 
+def test_what_the_truth_allows():
+  # 0.5 * 0.1^2 = 0.005.
+  assert log_error.allowed(0.1) == pytest.approx(-5.298317, abs=1e-6)
+  assert log_error.allowed(0.0) is None  # An exact truth allows anything.
+  assert log_error.allowed(_NAN) is None
+
+
 def test_smoothing_by_hand():
   smoothed = log_error.smooth([4.0, 2.0, 6.0, 1.0], window=3)
   np.testing.assert_allclose(smoothed, [4.0, 3.0, 4.0, 3.0])

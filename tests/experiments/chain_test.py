@@ -263,8 +263,9 @@ def test_table_by_hand():
   errors_of = np.stack([-np.arange(10.0), -np.arange(10.0) - 2.0])  # [T, E]
   curve = chain.Curve('tabular', 'srdice', steps, errors_of)
   *_, row = report.table([curve]).splitlines()
-  # At 100 (2% is before the first), 100, 200 and 500; last ten: -5.5, std 1.
+  # At 100 (2% is before the first), 100, 200 and 500; last ten: -5.5, and
+  # sqrt(2) by n - 1.
   assert row.split() == [
       'tabular', 'srdice', '-1.000', '-1.000', '-2.000', '-5.000', '-5.500',
-      '1.000',
+      '1.414',
   ]

@@ -26,16 +26,58 @@ def _truth(value):
 
 def test_summary_by_hand():
   rows = [
-      [0, 1.0, 0.0, 2.0, 0.1],
-      [1, 3.0, 2.5, 3.5, 0.1],
-      [2, 5.0, 1.0, 9.0, 0.1],
+      [0, 1.0, 0.0, 2.0, 0.5, 0.1],
+      [1, 3.0, 2.5, 3.5, 0.2, 0.1],
+      [2, 5.0, 1.0, 9.0, 1.1, 0.1],
   ]
   found = coverage.summary(rows, _truth(2.0))
   assert found.share == pytest.approx(2 / 3)
   assert found.median_width == 2.0
   assert found.bias == pytest.approx(1.0)
   assert found.spread == pytest.approx(2.0)
+  assert found.mean_error == pytest.approx(0.6)
   assert found.centred_share == pytest.approx(2 / 3)
+
+
+def test_a_data_set_without_an_interval_does_not_miss_the_truth():
+  nan = float('nan')
+  rows = [[0, 1.0, 0.0, 2.0, 0.5, 0.1], [1, 2.0, nan, nan, nan, 0.1]]
+  found = coverage.summary(rows, _truth(1.0))
+  assert (found.num_datasets, found.share, found.mean_error) == (1, 1.0, 0.5)
+
+
+_HEADER = 'dataset,estimate,low,high,standard_error,flow_residual\n'
+
+
+@pytest.mark.parametrize(
+    'content, found',
+    [
+        ('', 'nothing'),
+        ('\x00\x01', 'found'),
+        ('dataset,estimate\n0,1\n', 'expected dataset,estimate,low'),
+        (_HEADER + '0,1.0,0.5,1.5,0.25\n', 'line 2'),
+        (_HEADER + '0,1.0,0.5,one,0.25,0.1\n', 'line 2'),
+        (_HEADER + '0,1.0,0.5,1.5,0.25,0.1', 'cut short in line 2'),
+        (_HEADER + '1,1.0,0.5,1.5,0.25,0.1\n', 'data sets 0 to 2'),
+        (_HEADER + '0,1.0,0.5,1.5,0.25,0.1\n' * 2, 'data sets 0 to 2'),
+    ],
+    ids='empty garbage columns cells text cut numbers twice'.split(),
+)
+def test_a_damaged_file_is_one_line(tmp_path, content, found):
+  path = tmp_path / coverage.FILE_NAME
+  path.write_text(content)
+  with pytest.raises(errors.UserError) as error:
+    coverage.run(_CONFIG, str(tmp_path))
+  message = str(error.value)
+  assert message.startswith(f'{path}: ') and found in message
+  assert message.endswith('remove it, and the same command measures anew.')
+  assert '\n' not in message
+
+
+def test_intervals_need_draws():
+  few = dataclasses.replace(_ESTIMATORS, bootstrap_draws=9)
+  with pytest.raises(errors.UserError, match='--bootstrap_draws=9: too few'):
+    coverage.CoverageConfig(_TASK, 3, few)
 
 
 def test_resumed_coverage_equals_uninterrupted(tmp_path):

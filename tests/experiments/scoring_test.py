@@ -21,7 +21,7 @@ _CONFIG = config_lib.Config(
     hidden_units=8,
     ratio_batch_size=32,
     linear_num_features=16,
-    bootstrap_draws=30,
+    bootstrap_draws=200,
 )
 
 
@@ -107,14 +107,51 @@ def test_without_held_out_episodes(fitted):
   assert scorer.flow_residual(deep_td) is None
 
 
-def test_intervals_lie_around_the_estimates(fitted):
+def test_the_interval_of_ratios_is_that_of_a_mean_over_episodes(fitted):
+  """Against the textbook's error of a mean of clusters of unequal size."""
+  (problem, _), estimators = fitted
+  config = dataclasses.replace(_CONFIG, bootstrap_draws=4000)
+  dual_dice, data = estimators['dual_dice'], problem.dataset
+  low, high, error = scoring.Scorer(problem, None, config, 0).interval(
+      dual_dice
+  )
+  weighted = dual_dice.ratios().numpy() * data.rewards.numpy()  # [n]
+  mean = weighted.mean()
+  left_over = [
+      np.sum(weighted[data.episodes.numpy() == episode] - mean)
+      for episode in range(20)
+  ]  # [E]
+  expected = np.sqrt(np.sum(np.square(left_over)) * 20 / 19) / len(weighted)
+  assert error == pytest.approx(expected, rel=0.06)
+  # Were steps independent, it would be half of it.
+  assert weighted.std() / np.sqrt(len(weighted)) < 0.6 * expected
+  # Student's t at 19 degrees, around the estimate itself.
+  assert high - low == pytest.approx(2.0 * 2.09302 * error, rel=1e-5)
+  estimate = float(dual_dice.estimate())
+  assert low == pytest.approx(estimate - 2.09302 * error, rel=1e-4)
+
+
+def test_the_interval_of_linear_srdice_is_that_of_the_jackknife(fitted):
+  """Each episode left out once, and all solved anew, spreads as much."""
+  (problem, _), estimators = fitted
+  linear = estimators['linear_srdice']
+  sums = linear._accumulator.statistics(linear.features, 20)
+  values = []
+  for episode in range(20):
+    moments = sums.total(1.0 - np.eye(20)[episode])
+    values.append(moments.value(moments.solve(_CONFIG.linear_ridge)))
+  expected = np.sqrt(19 * np.var(values))
+  scorer = scoring.Scorer(problem, None, _CONFIG, 0)
+  low, high, error = scorer.interval(linear)
+  assert error == pytest.approx(expected, rel=0.25)
+  assert high - low == pytest.approx(2.0 * 2.09302 * error, rel=1e-5)
+  estimate = float(linear.estimate())
+  assert low == pytest.approx(estimate - 2.09302 * error, rel=1e-4)
+
+
+def test_no_interval_without_ratios_or_draws(fitted):
   (problem, _), estimators = fitted
   scorer = scoring.Scorer(problem, None, _CONFIG, 0)
-  for name in ('linear_srdice', 'dual_dice'):
-    low, high, error = scorer.interval(estimators[name])
-    middle = float(estimators[name].estimate())
-    assert (low + high) / 2 == pytest.approx(middle, rel=1e-3)
-    assert error > 0.0
   assert scorer.interval(estimators['deep_td']) is None
   without = dataclasses.replace(_CONFIG, bootstrap_draws=0)
   scorer = scoring.Scorer(problem, None, without, 0)

@@ -45,7 +45,11 @@ def test_mean_and_deviation_over_seeds(draw):
   np.testing.assert_array_equal(_line(axes, 'SR-DICE').get_ydata(), [2.0, -5.0])
   (shade,) = axes.collections
   corners = {tuple(corner) for corner in shade.get_paths()[0].vertices}
-  assert corners == {(1000, 1), (1000, 3), (2000, -8), (2000, -2)}
+  assert len(corners) == 4
+  # By n - 1 the deviations of two are their difference over sqrt(2).
+  expected = {(x, mean + sign * np.sqrt(half)) for x, mean, half in
+              ((1000, 2.0, 2.0), (2000, -5.0, 18.0)) for sign in (-1, 1)}
+  np.testing.assert_allclose(sorted(corners), sorted(expected))
 
 
 def test_one_seed_has_no_shade(draw):
@@ -193,6 +197,21 @@ def test_values_with_their_intervals_as_bands(monkeypatch):
   assert set(closed_form.get_ydata()) == {2.5}
   assert set(truth.get_ydata()) == {2.6}
   assert axes.get_ylim()[1] < 9.0  # The end is what is looked at.
+
+
+@pytest.mark.parametrize('error, drawn', [(0.1, [-5.298317]), (0.0, [])])
+def test_the_truth_s_own_error_is_a_dotted_line(monkeypatch, error, drawn):
+  pictures = []
+  monkeypatch.setattr(curves, '_save', lambda p, path: pictures.append(p))
+  flat = np.array([1000, 2000]), np.zeros(2)
+  curves.plot_curves(
+      'x.png', {'srdice': flat}, None, 'Title', truth=(2.0, error)
+  )
+  (axes,) = pictures[0].axes
+  lines = [x for x in axes.lines if x.get_label() == "truth's own error"]
+  # log(0.5 * 0.1^2); an exact truth has no such line.
+  assert [line.get_ydata()[0] for line in lines] == pytest.approx(drawn)
+  assert all(line.get_linestyle() == ':' for line in lines)
 
 
 def test_returns_have_their_deviation_as_a_shade(monkeypatch):

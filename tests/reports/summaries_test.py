@@ -1,5 +1,7 @@
 """Tests for the texts at the end of a run."""
 
+import dataclasses
+
 from srdice_tf.evaluation import truth
 from srdice_tf.reports import summaries
 
@@ -44,3 +46,26 @@ def test_value_says_its_unit():
   assert '0.50000 +- 0.01000 (standard error), (1-gamma)-normalised' in text
   assert 'gamma 0.99' in text
   assert '--dataset_dir=data/ALE_Pong-v5' in text
+
+
+def test_a_truth_says_what_it_allows():
+  value = truth.PolicyValue(0.5, 0.01, 90.0, 3.0, 99.0, 1.0, 100, 0.99, 1000)
+  assert summaries.of_truth(value) == (
+      'truth         0.50000 +- 0.01000 (standard error), 100 roll-outs; allows'
+      ' a log error of about -9.9, less is chance'
+  )
+  exact = dataclasses.replace(value, standard_error=0.0, exact=True)
+  assert summaries.of_truth(exact) == 'truth         0.50000 (exact)'
+  assert '0.50000 (exact), ' in summaries.of_value(exact, 'A', 'x', 'none', 1.0)
+
+
+def test_a_cap_is_said():
+  value = truth.PolicyValue(
+      0.5, 0.01, 9.0, 3.0, 9.0, 1.0, 1000, 0.99, 917, wanted_error=0.0025
+  )
+  cap = '1,000{} (the cap: +- 0.00250 was not reached)'
+  assert cap.format(' roll-outs') in summaries.of_truth(value)
+  text = summaries.of_value(value, 'A', 'x', 'none', 1.0)
+  assert cap.format('') in text
+  enough = dataclasses.replace(value, wanted_error=0.01)
+  assert 'the cap' not in summaries.of_truth(enough)

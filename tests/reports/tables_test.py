@@ -77,3 +77,8 @@ def test_a_table_without_rows():
 def test_rows_fit_the_columns(table):
   with pytest.raises(ValueError, match='a value for each'):
     table(['a', 'b'], [[1]])
+
+
+def test_deviations_are_by_n_minus_one():
+  assert tables.deviation([1.0, 3.0]) == pytest.approx(2.0**0.5)
+  assert tables.deviation([1.0]) is None
