@@ -21,16 +21,17 @@ _LARGEST = float(np.finfo(np.float32).max)
 def observation_spec(space: spaces.Space, env_id: str, channels_last: bool):
   """Returns the array spec of a gymnasium observation space.
 
-  Discrete ones are numbered from 0, wherever the space begins.
+  Discrete ones are numbered from 0, wherever the space begins. Whole numbers
+  become floats, but for pictures.
   """
   if isinstance(space, spaces.Discrete):
     return array_spec.BoundedArraySpec(
         (), np.int64, 0, space.n - 1, name='observation'
     )
   if isinstance(space, spaces.Box):
-    is_integer = np.issubdtype(space.dtype, np.integer)
-    dtype = space.dtype if is_integer else np.dtype(np.float32)
     shape = space.shape
+    is_picture = len(shape) == 3 and np.issubdtype(space.dtype, np.integer)
+    dtype = space.dtype if is_picture else np.dtype(np.float32)
     if channels_last:
       shape = (*shape[1:], shape[0])
       return array_spec.BoundedArraySpec(shape, dtype, 0, 255, 'observation')

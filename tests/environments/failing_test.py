@@ -127,9 +127,9 @@ def test_discrete_observations_are_whole_numbers():
 
 def test_pixels_must_fit_their_type():
   class Pixels(gymnasium.Env):
-    observation_space = gymnasium.spaces.Box(0, 255, (2,), np.uint8)
+    observation_space = gymnasium.spaces.Box(0, 255, (1, 1, 2), np.uint8)
     action_space = gymnasium.spaces.Discrete(2)
-    result = np.array([1, 2])
+    result = np.array([[[1, 2]]])
 
     def reset(self, *, seed=None, options=None):
       return self.result, {}
@@ -137,10 +137,16 @@ def test_pixels_must_fit_their_type():
   env = Pixels()
   wrapped = gymnasium_env.GymnasiumEnvironment(env, seed=0)
   assert wrapped.begin().dtype == np.uint8
-  for result in (np.array([1.0, 2.0]), np.array([1, 300])):
-    env.result = result
+  for result in ([[[1.0, 2.0]]], [[[1, 300]]]):
+    env.result = np.array(result)
     with pytest.raises(errors.UserCodeError, match='expected uint8'):
       wrapped.begin()
+
+
+def test_whole_numbers_in_vectors_become_floats():
+  counts = gymnasium.spaces.Box(0, 9, (4,), np.int32)
+  spec = gymnasium_env.observation_spec(counts, 'X', False)
+  assert (spec.shape, spec.dtype) == ((4,), np.float32)
 
 
 def test_whole_numbers_as_actions_of_a_box_are_not_supported():
