@@ -42,7 +42,7 @@ class Td3Config:
   updates_per_step: float = ranges.positive(1.0)
   replay_capacity: int = ranges.at_least(1, 1_000_000)
   num_envs: int = ranges.at_least(1, 4)
-  block_steps: int = ranges.at_least(1, 100)
+  block_steps: int = ranges.between(1, 10_000, 100)
 
   def __post_init__(self):
     ranges.check(self)
@@ -93,7 +93,7 @@ class DdqnConfig:
   importance_exponent: float = ranges.at_least(0, 0.4)
   min_priority: float = ranges.positive(1e-3)
   num_envs: int = ranges.at_least(1, 4)
-  block_steps: int = ranges.at_least(1, 16)
+  block_steps: int = ranges.between(1, 10_000, 16)
 
   def __post_init__(self):
     ranges.check(self)

@@ -82,10 +82,12 @@ class FrameLearner(learner.Learner):
     self._steps.scatter_nd_update(places[:, None], steps.reshape(count, -1))
     self._num_added += count
 
-  def learn(self, num_updates, seed):
+  def learn(self, num_updates, seed, part=None):
+    part = part or range(num_updates)
     low, high = self._bounds()
     loss = self._learn(
-        tf.constant(num_updates), tf.constant(low), tf.constant(high),
+        tf.constant(num_updates), tf.constant(part.start),
+        tf.constant(part.stop), tf.constant(low), tf.constant(high),
         tf.constant(seed),
     )
     return {'loss': float(loss)}
@@ -97,7 +99,7 @@ class FrameLearner(learner.Learner):
     return low, self._num_added - self._parameters.n_step * self._num_envs
 
   @tf.function(autograph=False)
-  def _learn(self, num_updates, low, high, seed):
+  def _learn(self, num_updates, start, stop, low, high, seed):
     shape = (num_updates, self._parameters.batch_size)
     rows = tf.random.stateless_uniform(shape, seed, low, high, tf.int32)
 
@@ -105,9 +107,9 @@ class FrameLearner(learner.Learner):
       return i + 1, total + self._update(rows[i], 1.0)[0]
 
     _, total = tf.while_loop(
-        lambda i, _: i < num_updates, update, (tf.constant(0), tf.constant(0.0))
+        lambda i, _: i < stop, update, (start, tf.constant(0.0))
     )
-    return total / tf.cast(num_updates, tf.float32)
+    return total / tf.cast(stop - start, tf.float32)
 
   def _update(self, rows, weights):
     """Returns the loss and the TD errors [B], 0 where nothing begins."""
@@ -195,9 +197,9 @@ class PrioritisedFrameLearner(FrameLearner):
     rows = np.arange(max(begin, 0), end, dtype=np.int32)
     self._priorities.add((row,) for row in rows)
 
-  def learn(self, num_updates, seed):
+  def learn(self, num_updates, seed, part=None):
     del seed  # Reverb draws.
-    losses = [self._draw_and_update() for _ in range(num_updates)]
+    losses = [self._draw_and_update() for _ in part or range(num_updates)]
     return {'loss': float(np.mean(losses))}
 
   def _draw_and_update(self) -> float:

@@ -26,9 +26,9 @@ class ItemLearner(learner.Learner):
   def add(self, block):
     self._priorities.add(zip(*block))
 
-  def learn(self, num_updates, seed):
+  def learn(self, num_updates, seed, part=None):
     del seed  # Reverb draws.
-    losses = [self._update() for _ in range(num_updates)]
+    losses = [self._update() for _ in part or range(num_updates)]
     return {'loss': float(np.mean(losses))}
 
   def _update(self) -> float:

@@ -46,8 +46,20 @@ class Learner(abc.ABC):
     """Stores a block."""
 
   @abc.abstractmethod
-  def learn(self, num_updates: int, seed: tuple[int, int]) -> dict[str, float]:
-    """Updates the agent; returns the mean losses."""
+  def learn(
+      self,
+      num_updates: int,
+      seed: tuple[int, int],
+      part: range | None = None,
+  ) -> dict[str, float]:
+    """Updates the agent; returns the mean losses.
+
+    Args:
+      num_updates: whose minibatches the seed draws.
+      seed: of the minibatches.
+      part: the numbers of those that are made; default: all. One part after the
+        other gives what one call for all does.
+    """
 
   @abc.abstractmethod
   def save(self, directory: str):

@@ -1,7 +1,6 @@
 """Turns a training run into the files that the package ships."""
 
 from importlib import metadata
-import json
 import os
 import shutil
 
@@ -11,6 +10,7 @@ from srdice_tf import checksums
 from srdice_tf import config_file
 from srdice_tf import environments
 from srdice_tf import errors
+from srdice_tf.agents import configs
 from srdice_tf.agents import evaluation
 from srdice_tf.agents import factory
 from srdice_tf.agents import run_files
@@ -75,16 +75,12 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
     run_dir: of the training run, which may still be going on.
     output_dir: to write to; default: the package's own directory.
   """
-  config_path = os.path.join(run_dir, 'config.json')
-  if not os.path.exists(config_path):
-    raise errors.UserError(f'--output_dir={run_dir}: holds no training run.')
-  with open(config_path) as file:
-    config = json.load(file)
+  config = _config(run_dir)
   env_id, gamma = config['env_id'], config['hyperparameters']['gamma']
   files = run_files.RunFiles(run_dir)
+  curve = _curve(files)
   output_dir = output_dir or weights.directory(env_id)
   os.makedirs(output_dir, exist_ok=True)
-  curve = files.curve()
   specs = _specs(env_id)
   is_separate = config['agent'] == 'ddqn_per'
   card_path = os.path.join(
@@ -125,6 +121,42 @@ def ship(run_dir: str, output_dir: str | None = None) -> dict:
   }
   config_file.write_json(card_path, card)
   return card
+
+
+def _config(run_dir: str) -> dict:
+  """Returns the settings of a training run, as they are in its directory."""
+  path = os.path.join(run_dir, config_file.FILE_NAME)
+  if not os.path.exists(path):
+    raise errors.UserError(f'--output_dir={run_dir}: holds no training run.')
+  advice = 'choose the directory of a training run'
+  config = config_file.read_json(path, advice)
+  try:
+    is_td3 = config['agent'] == 'td3'
+    kind = configs.Td3Config if is_td3 else configs.DdqnConfig
+    parameters = kind(**config['hyperparameters'])
+    configs.TrainConfig(**{**config, 'hyperparameters': parameters})
+  except (KeyError, TypeError, errors.UserError) as error:
+    raise errors.UserError(
+        f'{path}: is not of a training run ({error}); {advice}.'
+    ) from error
+  return config
+
+
+def _curve(files: run_files.RunFiles) -> list[dict[str, float]]:
+  """Returns the points whose weights are there."""
+  curve = files.curve()
+  if not curve:
+    raise errors.UserError(
+        f'{files.path()}: has no evaluation yet; train longer.'
+    )
+  for point in curve:
+    path = files.snapshot(point['step'])
+    if not os.path.exists(path):
+      raise errors.UserError(
+          f'{path}: missing; the learning curve has a point there. Remove'
+          f' {files.path()} to train anew.'
+      )
+  return curve
 
 
 def sort_levels(checkpoints: dict[str, dict], output_dir: str):
@@ -217,10 +249,10 @@ def write_weights(env_id: str, snapshot: str, path: str) -> dict[str, float]:
     choose the same action; else nothing.
   """
   specs = _specs(env_id)
+  network = weights.load_network(snapshot, *specs)  # Refuses damaged ones.
   if not factory.is_pixels(specs[0]):
     shutil.copyfile(snapshot, path)
     return {}
-  network = weights.load_network(snapshot, *specs)
   weights.save(path, network, np.float16)
   agreement = _agreement(env_id, snapshot, path)
   return {'half_precision_agreement': agreement}

@@ -71,16 +71,18 @@ class TensorLearner(learner.Learner):
     self._rows.scatter_nd_update(indices[:, None], rows)
     self._num_added += len(rows)
 
-  def learn(self, num_updates, seed):
+  def learn(self, num_updates, seed, part=None):
+    part = part or range(num_updates)
     size = min(self._num_added, self._capacity)
     losses = self._learn(
-        tf.constant(num_updates), tf.constant(size), tf.constant(seed)
+        tf.constant(num_updates), tf.constant(part.start),
+        tf.constant(part.stop), tf.constant(size), tf.constant(seed),
     )
     return {'loss': float(losses)}
 
   # Without autograph, which warns about TF-Agents' sources.
   @tf.function(autograph=False)
-  def _learn(self, num_updates, size, seed):
+  def _learn(self, num_updates, start, stop, size, seed):
     indices = tf.random.stateless_uniform(
         (num_updates, self._batch_size), seed, 0, size, tf.int32
     )  # [K, B]
@@ -91,9 +93,9 @@ class TensorLearner(learner.Learner):
       return i + 1, total + self._agent.train(experience).loss
 
     _, total = tf.while_loop(
-        lambda i, _: i < num_updates, update, (tf.constant(0), tf.constant(0.0))
+        lambda i, _: i < stop, update, (start, tf.constant(0.0))
     )
-    return total / tf.cast(num_updates, tf.float32)
+    return total / tf.cast(stop - start, tf.float32)
 
   def _pack(self, block) -> np.ndarray:
     columns = [

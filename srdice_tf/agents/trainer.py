@@ -69,6 +69,10 @@ class Trainer:
     self._actions = evaluation.compiled_actions(self.agent.policy)
     self.step = self.updates = self._block = 0
     self.last_return = float('nan')
+    self._last_evaluation = -1  # None yet.
+    self._pace = interrupts.Pace()
+    self._gather_seconds = self._save_seconds = None  # Of the last ones.
+    self._begin_block()
     self.seconds = {'total': 0.0, 'collect': 0.0, 'learn': 0.0}
     self._restore()
     # Where this process began.
@@ -82,29 +86,26 @@ class Trainer:
         values to show.
       log: is called with those to keep after each evaluation.
     """
+    try:
+      self._train(report, log)
+    except KeyboardInterrupt:
+      self._keep()
+      raise
+    self.files.save_policy(self.agent.policy)
+
+  def _train(self, report: Report, log: Report):
     begun = time.time() - self.seconds['total']
     losses = {}
-    if not self.files.curve():
-      log(self.step, self._evaluate())
-    with interrupts.Deferred() as interrupt:
-      while self.step < self.config.num_steps and interrupt.received is None:
-        evaluations = self.step // self.config.eval_every
-        losses = self.train_block()
-        self.seconds['total'] = time.time() - begun
-        self._check_finite(losses)
-        report(self.step, {**losses, 'return': self.last_return})
-        if self.step // self.config.eval_every > evaluations:
-          log(self.step, {**losses, **self._evaluate()})
-          self._save()
-      if interrupt.received is not None:
-        self._save()
-    interrupt.reraise()
-    if interrupt.received is not None:
-      return  # Where the signal itself is ignored, as with nohup.
-    if self.files.curve()[-1]['step'] < self.step:
-      log(self.step, {**losses, **self._evaluate()})
-      self._save()
-    self.files.save_policy(self.agent.policy)
+    while True:
+      if self._evaluation_is_due():
+        log(self.step, {**losses, **self._evaluate()})
+        self._keep()
+      if self.step >= self.config.num_steps:
+        return
+      losses = self.train_block()
+      self.seconds['total'] = time.time() - begun
+      self._check_finite(losses)
+      report(self.step, {**losses, 'return': self.last_return})
 
   def seconds_left(self) -> float:
     """Returns how long the rest takes; NaN before the first update.
@@ -128,20 +129,58 @@ class Trainer:
     self._evaluator.close()
 
   def train_block(self) -> dict[str, float]:
-    """Collects a block of steps, makes its updates; returns the losses."""
-    begun = time.time()
-    self.step += self._learner.gather(
-        self._collector, self._exploration(), self._parameters.block_steps
-    )
-    collected = time.time()
-    due, losses = self._updates_due(self.step), {}
-    if due > 0:
-      losses = self._learner.learn(due, (self.config.seed, self._block))
-      self.updates += due
+    """Collects a block of steps, makes its updates; returns the losses.
+
+    An interrupt saves and ends it, after the collection or some of the updates;
+    resumed, it makes the others.
+    """
+    if not self._is_gathered:
+      self._gather()
+    total = self._block_updates + self._updates_due(self.step)
+    while self._block_updates < total:
+      self._learn(total)
+    losses = {}
+    if total:
+      losses = {name: value / total for name, value in self._losses.items()}
     self._block += 1
-    self.seconds['collect'] += collected - begun
-    self.seconds['learn'] += time.time() - collected
+    self._begin_block()
     return losses
+
+  def _begin_block(self):
+    # How far the block is: its steps, its updates and the sums of their losses.
+    self._is_gathered, self._block_updates, self._losses = False, 0, {}
+
+  def _gather(self):
+    begun = time.time()
+    with interrupts.Deferred(self._gather_seconds) as interrupt:
+      self.step += self._learner.gather(
+          self._collector, self._exploration(), self._parameters.block_steps
+      )
+      self._is_gathered = True
+      self._gather_seconds = time.time() - begun
+      self.seconds['collect'] += self._gather_seconds
+    self._stop_if(interrupt)
+
+  def _learn(self, total: int):
+    """Makes some of the updates of the block."""
+    begun, first = time.time(), self._block_updates
+    size = self._pace.size(total - first)
+    with interrupts.Deferred(self._pace.seconds(size)) as interrupt:
+      losses = self._learner.learn(
+          total, (self.config.seed, self._block), range(first, first + size)
+      )
+      for name, value in losses.items():
+        self._losses[name] = self._losses.get(name, 0.0) + size * value
+      self._block_updates += size
+      self.updates += size
+      self._pace.note(size, time.time() - begun)
+      self.seconds['learn'] += time.time() - begun
+    self._stop_if(interrupt)
+
+  def _stop_if(self, interrupt: interrupts.Deferred):
+    if interrupt.received is not None:
+      self._keep()
+    interrupt.reraise()
 
   def _updates_due(self, step: int) -> int:
     """Returns how many updates are to be made before that step."""
@@ -159,6 +198,11 @@ class Trainer:
     spec = self._collector.env.action_spec()
     return explore(self._actions, spec, self._parameters, self.step, rng)
 
+  def _evaluation_is_due(self) -> bool:
+    every, last = self.config.eval_every, self._last_evaluation
+    is_last = self.step >= self.config.num_steps and self.step > last
+    return last < 0 or self.step // every > last // every or is_last
+
   def _evaluate(self) -> dict[str, float]:
     """Adds a point to the curve; returns its mean and deviation."""
     # The same start states each time, so that luck does not order the points.
@@ -172,6 +216,7 @@ class Trainer:
         'seconds': round(self.seconds['total'], 1),
     }
     self.files.add_point(point, factory.policy_network(self.agent))
+    self._last_evaluation = self.step
     return {key: point[key] for key in ('mean_return', 'std_return')}
 
   def _check_finite(self, losses: dict[str, float]):
@@ -185,8 +230,19 @@ class Trainer:
 
   # Checkpoints.
 
+  def _keep(self):
+    """Saves where it is, unless that is the begin or no longer finite."""
+    if self.step and np.isfinite(list(self._losses.values())).all():
+      with interrupts.Deferred(self._save_seconds) as interrupt:
+        begun = time.time()
+        self._save()
+        self._save_seconds = time.time() - begun
+      interrupt.reraise()
+
   def _save(self):
-    self.files.checkpoints.save(self.step, self._write_checkpoint)
+    # A block may be saved in the middle of its updates.
+    number = self.step + self.updates
+    self.files.checkpoints.save(number, self._write_checkpoint)
 
   def _write_checkpoint(self, directory: str):
     checkpoint = tf.train.Checkpoint(agent=self.agent)
@@ -197,6 +253,8 @@ class Trainer:
         step=self.step,
         updates=self.updates,
         block=self._block,
+        is_gathered=self._is_gathered,
+        block_updates=self._block_updates,
         seconds=self.seconds['total'],
         **self._collector.state(),
     )
@@ -206,6 +264,27 @@ class Trainer:
     if directory is None:
       self.files.truncate_curve(0)
       return
+    try:
+      self._read_checkpoint(directory)
+    except (
+        KeyError, ValueError, TypeError, AssertionError, tf.errors.OpError
+    ) as error:
+      reason = str(error).strip().splitlines()[0]
+      raise errors.UserError(
+          f'{directory}: does not fit this run ({reason}); remove it to train'
+          ' anew.'
+      ) from error
+    self.files.truncate_curve(self.step)
+    curve = self.files.curve()
+    if not curve:
+      raise errors.UserError(
+          f'{self.files.path()}: has a checkpoint but no learning curve; remove'
+          ' the directory to train anew.'
+      )
+    self.last_return = curve[-1]['mean_return']
+    self._last_evaluation = int(curve[-1]['step'])
+
+  def _read_checkpoint(self, directory: str):
     checkpoint = tf.train.Checkpoint(agent=self.agent)
     status = checkpoint.read(os.path.join(directory, 'agent'))
     status.assert_existing_objects_matched()
@@ -215,6 +294,6 @@ class Trainer:
       self.step = int(state['step'])
       self.updates = int(state['updates'])
       self._block = int(state['block'])
+      self._is_gathered = bool(state['is_gathered'])
+      self._block_updates = int(state['block_updates'])
       self.seconds['total'] = float(state['seconds'])
-    self.files.truncate_curve(self.step)
-    self.last_return = self.files.curve()[-1]['mean_return']

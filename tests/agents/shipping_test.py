@@ -12,6 +12,7 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.agents import configs
 from srdice_tf.agents import evaluation
+from srdice_tf.agents import run_files
 from srdice_tf.agents import shipping
 from srdice_tf.agents import trainer
 from srdice_tf.evaluation import truth
@@ -214,3 +215,31 @@ def test_atari_weights_are_shipped_in_half_precision(tmp_path):
 def test_a_directory_without_a_run_is_refused(tmp_path):
   with pytest.raises(errors.UserError, match='holds no training run'):
     shipping.ship(str(tmp_path))
+
+
+_RUN = configs.TrainConfig('Pendulum-v1', hyperparameters=configs.Td3Config())
+
+
+@pytest.mark.parametrize(
+    'name, content, message',
+    [
+        ('config.json', '', 'config.json: cannot be read as JSON'),
+        ('config.json', '[1]', 'config.json: holds a list'),
+        ('config.json', '{"env_id": 3}', 'config.json: is not of a training'),
+        ('evaluations.csv', None, 'has no evaluation yet'),
+        ('evaluations.csv', 'garbage', "evaluations.csv: found 'garbage'"),
+        ('snapshots/000000000.npz', None, '000000000.npz: missing'),
+        ('snapshots/000000000.npz', 'garbage', '000000000.npz: '),
+    ],
+)
+def test_a_damaged_run_is_not_shipped(tmp_path, name, content, message):
+  files = run_files.RunFiles(str(tmp_path))
+  files.check_config(_RUN)
+  specs = shipping._specs('Pendulum-v1')
+  row = dict.fromkeys(run_files.CURVE_FIELDS, 0.0)
+  files.add_point(row, weights.make_network(*specs))
+  path = tmp_path / name
+  path.unlink() if content is None else path.write_text(content)
+  with pytest.raises(errors.UserError, match=message) as error:
+    shipping.ship(str(tmp_path), str(tmp_path / 'shipped'))
+  assert '\n' not in str(error.value)

@@ -1,14 +1,17 @@
 """Tests of whole training runs, short ones."""
 
 import dataclasses
+import itertools
 import os
 import pathlib
+import signal
 
 import numpy as np
 import pytest
 
 from srdice_tf import environments
 from srdice_tf import errors
+from srdice_tf import interrupts
 from srdice_tf.agents import configs
 from srdice_tf.agents import evaluation
 from srdice_tf.agents import factory
@@ -140,6 +143,80 @@ def test_a_loss_that_is_not_finite_ends_the_run(tmp_path):
     run.train()
   run.close()
   assert 500 <= int(run.files.checkpoints.latest()[-9:]) < 1_005
+
+
+class _InParts(interrupts.Pace):
+  """Three updates a call."""
+
+  def size(self, most):
+    return min(most, 3)
+
+
+def _interrupted(function, after):
+  """Returns the function; its call number `after` comes with a Ctrl-C."""
+  calls = itertools.count(1)
+
+  def call(*arguments, **named):
+    if next(calls) == after:
+      signal.raise_signal(signal.SIGINT)
+    return function(*arguments, **named)
+
+  return call
+
+
+def test_ctrl_c_loses_nothing(tmp_path, monkeypatch):
+  """In the middle of collecting, of updates and of an evaluation."""
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=1_200, eval_every=200, eval_episodes=2
+  )
+  whole = _run(tmp_path / 'whole', config)
+  monkeypatch.setattr(interrupts, 'Pace', _InParts)
+  interrupts_at = (('gather', 10), ('learn', 5), ('learn', 1), ('returns', 1))
+  steps = []
+  for name, after in interrupts_at:
+    run = trainer.Trainer(config, str(tmp_path / 'parts'))
+    owner = run._evaluator if name == 'returns' else run._learner
+    setattr(owner, name, _interrupted(getattr(owner, name), after))
+    with pytest.raises(KeyboardInterrupt):
+      run.train()
+    steps.append((run.step, run.updates))
+    run.close()
+    checkpoint = int(run.files.checkpoints.latest()[-9:])
+    assert checkpoint == run.step + run.updates
+  assert steps == sorted(steps)
+  parts = _run(tmp_path / 'parts', config)
+  assert _points(whole) == _points(parts)
+  networks = [factory.policy_network(run.agent) for run in (whole, parts)]
+  for left, right in zip(*(network.variables for network in networks)):
+    np.testing.assert_array_equal(left.numpy(), right.numpy())
+
+
+@pytest.mark.parametrize(
+    'content', [None, '', 'garbage', '[]', 'step,updates\n1,2\n']
+)
+def test_a_damaged_curve_is_one_line(tmp_path, content):
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=10, eval_every=10, eval_episodes=1
+  )
+  _run(tmp_path, config)
+  path = tmp_path / 'evaluations.csv'
+  path.unlink() if content is None else path.write_text(content)
+  message = f'{tmp_path}.*; remove .* to train anew.'
+  with pytest.raises(errors.UserError, match=message) as error:
+    trainer.Trainer(config, str(tmp_path))
+  assert '\n' not in str(error.value)
+
+
+def test_a_checkpoint_that_does_not_fit_is_one_line(tmp_path):
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=10, eval_every=10, eval_episodes=1
+  )
+  _run(tmp_path, config)
+  (tmp_path / 'config.json').unlink()
+  other = dataclasses.replace(config, env_id='Acrobot-v1')
+  with pytest.raises(errors.UserError, match='does not fit this run') as error:
+    trainer.Trainer(other, str(tmp_path))
+  assert '\n' not in str(error.value)
 
 
 def test_the_time_left_counts_steps_and_updates_apart(tmp_path):
