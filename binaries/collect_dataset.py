@@ -17,33 +17,33 @@ from absl import flags
 from binaries import cli
 from binaries import common_flags
 from srdice_tf import collection
-from srdice_tf import environments
 from srdice_tf import errors
-from srdice_tf.policies import loading
-from srdice_tf.policies import settings
+from srdice_tf.experiments import setup
+from srdice_tf.policies import seeded
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import server as server_lib
 from srdice_tf.reports import summaries
 
 _ENV = common_flags.define_env()
-_POLICY = common_flags.define_policy()
+_DATA = common_flags.define_data()
 _SEED = common_flags.define_seed()
 _REVERB_ADDRESS = common_flags.define_reverb_address()
-_SETTING = common_flags.define_setting()
-_NUM_TRANSITIONS = common_flags.define_num_transitions()
 _NUM_ENVS = flags.DEFINE_integer(
     'num_envs',
     None,
-    'Environments that step together; default: one for 500 transitions, 25 at'
-    ' the most. The data depend on it, as they do on the seed.',
+    'Environments that step together; default: one for 500 transitions, or for'
+    ' an episode up to its time limit, if that is longer; 25 at the most. The'
+    ' data depend on it, as they do on the seed.',
     lower_bound=1,
 )
 _COLLECTOR = flags.DEFINE_integer(
     'collector',
     0,
     'Number of this collector, where several fill one --reverb_address; each'
-    ' gathers --num_transitions of its own.',
+    ' gathers --num_transitions of its own, other ones than those of any other'
+    ' seed or number.',
     lower_bound=0,
+    upper_bound=seeded.NUM_STREAMS - 1,
 )
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir',
@@ -59,26 +59,13 @@ _SERVER_TIMEOUT = common_flags.define_server_timeout()
 
 def main(_) -> None:
   start = time.time()
-  env = environments.load(_ENV.value)
-  specs = env.observation_spec(), env.action_spec()
-  name = _SETTING.value or settings.default_setting(specs[1], specs[0])
-  setting = settings.setting(name, env.action_spec())
-  policy = loading.load_behaviour(_POLICY.value, name, _ENV.value, *specs)
-  num_transitions = _NUM_TRANSITIONS.value or setting.num_transitions
-  config = collection.CollectConfig(
-      env_id=_ENV.value,
-      policy=_POLICY.value,
-      policy_checksum=loading.checksum(policy),
-      setting=name,
-      num_transitions=num_transitions,
-      seed=_SEED.value + 1000 * _COLLECTOR.value,
-      num_envs=_NUM_ENVS.value or collection.default_num_envs(num_transitions),
-      collector=_COLLECTOR.value,
+  task = setup.Task(
+      setup.TaskConfig(_ENV.value, num_envs=_NUM_ENVS.value or 0, **_DATA())
   )
-  behaviour = settings.behaviour_policy(policy, setting)
-  with _server(num_transitions) as server:
+  config = task.collect_config(_SEED.value, _COLLECTOR.value)
+  with _server(config.num_transitions) as server:
     description = collection.collect(
-        config, behaviour, server, _SAVE_SECONDS.value
+        config, task.behaviour, server, _SAVE_SECONDS.value
     )
   place = _DATASET_DIR.value or _REVERB_ADDRESS.value
   print(summaries.of_collection(description, place, time.time() - start))
@@ -86,6 +73,11 @@ def main(_) -> None:
 
 def _server(num_transitions: int):
   if _REVERB_ADDRESS.value:
+    if _DATASET_DIR.value:
+      raise errors.UserError(
+          f'--dataset_dir={_DATASET_DIR.value}: not beside --reverb_address,'
+          ' whose server keeps the data.'
+      )
     return server_lib.RemoteServer(
         _REVERB_ADDRESS.value, _SERVER_TIMEOUT.value
     )

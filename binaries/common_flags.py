@@ -6,6 +6,8 @@ own, so that `--help` lists them, and no others.
 
 from collections.abc import Callable
 import dataclasses
+import re
+import textwrap
 
 from absl import flags
 
@@ -34,11 +36,11 @@ def define_policy() -> flags.FlagHolder[str]:
   return _define(
       'policy',
       flags.DEFINE_string,
-      'pretrained',
-      'Base policy: pretrained (shipped for the environment; also '
-      'pretrained:weak, :medium, :good), untrained, random, the directory of a '
-      'TF-Agents SavedModel, a file of weights (.npz), or of a table of '
-      'probabilities (.npy).',
+      None,
+      'Base policy that is evaluated: pretrained (the default, shipped for the '
+      'environment; also pretrained:weak, :medium, :good), untrained, '
+      'random, the directory of a TF-Agents SavedModel, a file of weights '
+      '(.npz), or of a table of probabilities (.npy).',
   )
 
 
@@ -51,11 +53,50 @@ def define_setting() -> flags.FlagHolder[str]:
       'Behaviour policy. Continuous actions: hard (default; noise 0.2, a fifth '
       'of the actions uniform) or easy (noise 0.133). Discrete actions: main '
       '(default; epsilon 0.1), noise (epsilon 0.2, a fifth of the episodes '
-      'greedy) or separate (epsilon 0.1 around another agent, by default the '
-      'shipped one). '
+      'greedy) or separate (epsilon 0.1 around another agent, that of '
+      '--behaviour_policy). '
       'Finite MDPs: alpha0 (default), alpha0.33 or alpha0.66, a uniform action '
-      'with probability 2/3 (1 - alpha).',
+      'with probability 2/3 (1 - alpha). Each number has a flag of its own.',
   )
+
+
+def define_behaviour(with_target: bool = True) -> Callable[[], dict]:
+  """Defines --behaviour_policy and a flag for each number of the noise.
+
+  Args:
+    with_target: whether the target policy's number is one of them.
+
+  Returns:
+    A function that gives the fields of a TaskConfig whose flags were set.
+  """
+  numbers = {
+      'target_sigma': "Standard deviation of the target policy's noise, for "
+      'actions between -1 and 1; default: 0.1. Continuous actions.',
+      'behaviour_sigma': "Standard deviation of the behaviour policy's noise, "
+      "for actions between -1 and 1; default: the setting's. Continuous "
+      'actions.',
+      'uniform_probability': 'Share of uniform actions of the behaviour policy;'
+      " default: the setting's. Continuous actions.",
+      'epsilon': 'Probability of a uniform action of the behaviour policy; '
+      "default: the setting's. Discrete actions.",
+      'greedy_probability': 'Share of the episodes in which the behaviour '
+      "policy does not explore; default: the setting's. Discrete actions.",
+  }
+  if not with_target:
+    del numbers['target_sigma']
+  holders = {
+      name: _define(name, flags.DEFINE_float, None, text)
+      for name, text in numbers.items()
+  }
+  holders['behaviour_policy'] = _define(
+      'behaviour_policy',
+      flags.DEFINE_string,
+      None,
+      'Base policy that makes the data, named as for --policy; default: that '
+      'of --policy, but in the setting separate the other agent that is '
+      'shipped for the environment.',
+  )
+  return _given(holders)
 
 
 def define_num_transitions() -> flags.FlagHolder[int]:
@@ -67,6 +108,31 @@ def define_num_transitions() -> flags.FlagHolder[int]:
       '500,000, discrete actions 1,000,000, finite MDPs 80,000.',
       lower_bound=1,
   )
+
+
+def define_data(with_target: bool = False) -> Callable[[], dict]:
+  """Defines the flags that say of which policy data are, how and how many.
+
+  Args:
+    with_target: as for `define_behaviour`.
+
+  Returns:
+    A function that gives the fields of a TaskConfig whose flags were set.
+  """
+  given = _given({
+      'policy': define_policy(),
+      'setting': define_setting(),
+      'num_transitions': define_num_transitions(),
+  })
+  behaviour = define_behaviour(with_target)
+  return lambda: given() | behaviour()
+
+
+def define_task() -> Callable[[], dict]:
+  """Defines the flags of an evaluation but for --env; see `define_data`."""
+  gamma, truth = define_gamma(), define_truth()
+  data = define_data(with_target=True)
+  return lambda: {'gamma': gamma.value, **truth(), **data()}
 
 
 def define_seed() -> flags.FlagHolder[int]:
@@ -206,6 +272,11 @@ def define_fields(*config_classes) -> Callable[[], dict]:
     values = ' or '.join(dict.fromkeys(defaults[name]))
     text = f'{texts[name]} Paper preset: {values}.'
     holders[name] = _define(name, kinds[types[name]], None, text)
+  return _given(holders)
+
+
+def _given(holders: dict[str, flags.FlagHolder]) -> Callable[[], dict]:
+  """Returns a function that gives the flags that were set, by field."""
   return lambda: {
       name: holder.value
       for name, holder in holders.items()
@@ -214,10 +285,12 @@ def define_fields(*config_classes) -> Callable[[], dict]:
 
 
 def _attribute_texts(doc: str) -> dict[str, str]:
-  """Returns the lines of a docstring's Attributes section by name."""
-  section = doc.partition('Attributes:')[2]
-  pairs = (line.strip().partition(': ') for line in section.splitlines())
-  return {name: text for name, _, text in pairs if text}
+  """Returns the texts of a docstring's Attributes section by name."""
+  section = textwrap.dedent(doc.partition('Attributes:')[2].strip('\n'))
+  # A text goes on in lines that are indented further.
+  pairs = (part.partition(':') for part in re.split(r'\n(?! )', section))
+  texts = {name: ' '.join(text.split()) for name, _, text in pairs if text}
+  return {name: text[:1].upper() + text[1:] for name, text in texts.items()}
 
 
 def _define(name: str, define, default, text: str, **options):

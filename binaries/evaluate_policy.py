@@ -17,15 +17,15 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
-from srdice_tf import environments
 from srdice_tf.evaluation import truth
+from srdice_tf.experiments import setup
 from srdice_tf.experiments import truths
-from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 from srdice_tf.reports import summaries
 
 _ENV = common_flags.define_env()
 _POLICY = common_flags.define_policy()
+_BEHAVIOUR = common_flags.define_behaviour()
 _SEED = common_flags.define_seed()
 _GAMMA = common_flags.define_gamma()
 _NUM_EPISODES = flags.DEFINE_integer(
@@ -41,7 +41,8 @@ _NOISE = flags.DEFINE_enum(
     'target',
     ('target', 'none', *settings.NAMES),
     "What surrounds the base policy: the target policy's noise, none, or a"
-    ' setting of the behaviour policy.',
+    ' setting of the behaviour policy, whose base policy --behaviour_policy'
+    ' names.',
 )
 _KEEP_TIME_LIMIT = common_flags.define_keep_time_limit()
 _JSON = flags.DEFINE_boolean('json', False, 'Print one line of JSON instead.')
@@ -49,15 +50,10 @@ _JSON = flags.DEFINE_boolean('json', False, 'Print one line of JSON instead.')
 
 def main(_) -> None:
   start = time.time()
-  env = environments.load(_ENV.value)
-  policy = loading.load(
-      _POLICY.value, _ENV.value, env.observation_spec(), env.action_spec()
+  config = setup.TaskConfig(
+      _ENV.value, _POLICY.value or '', gamma=_GAMMA.value, **_BEHAVIOUR()
   )
-  if _NOISE.value == 'target':
-    policy = settings.target_policy(policy)
-  elif _NOISE.value != 'none':
-    setting = settings.setting(_NOISE.value, env.action_spec())
-    policy = settings.behaviour_policy(policy, setting)
+  policy, name = setup.policy_with_noise(config, _NOISE.value)
   config = truth.RollOutConfig(
       _ENV.value,
       _GAMMA.value,
@@ -75,7 +71,7 @@ def main(_) -> None:
       summaries.of_value(
           value,
           _ENV.value,
-          _POLICY.value,
+          name,
           _NOISE.value,
           time.time() - start,
       )

@@ -24,6 +24,7 @@ from srdice_tf.reports import tables
 _ENV = common_flags.define_env()
 _POLICY = common_flags.define_policy()
 _SETTING = common_flags.define_setting()
+_BEHAVIOUR = common_flags.define_behaviour()
 _SEED = common_flags.define_seed()
 _GAMMA = common_flags.define_gamma()
 _NUM_TRANSITIONS = flags.DEFINE_integer(
@@ -44,11 +45,12 @@ def main(_) -> None:
   config = coverage.CoverageConfig(
       task=setup.TaskConfig(
           env_id=_ENV.value,
-          policy=_POLICY.value,
+          policy=_POLICY.value or '',
           setting=_SETTING.value or '',
           num_transitions=_NUM_TRANSITIONS.value,
           gamma=_GAMMA.value,
           **_TRUTH(),
+          **_BEHAVIOUR(),
       ),
       num_datasets=_NUM_DATASETS.value,
       estimators=dataclasses.replace(

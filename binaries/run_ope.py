@@ -25,11 +25,8 @@ from srdice_tf.reports import ope as report
 from srdice_tf.reports import selection
 
 _ENV = common_flags.define_env()
-_POLICY = common_flags.define_policy()
-_SETTING = common_flags.define_setting()
-_NUM_TRANSITIONS = common_flags.define_num_transitions()
+_TASK = common_flags.define_task()
 _SEED = common_flags.define_seed()
-_GAMMA = common_flags.define_gamma()
 _REVERB_ADDRESS = common_flags.define_reverb_address()
 _SERVER_TIMEOUT = common_flags.define_server_timeout()
 _ALGO = flags.DEFINE_list(
@@ -40,7 +37,6 @@ _PRESET = flags.DEFINE_enum(
     'Schedule and rates; fixed is for frames.',
 )
 _NUM_SEEDS = flags.DEFINE_integer('num_seeds', 1, 'Runs, from --seed on.', 1)
-_TRUTH = common_flags.define_truth()
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir', None, 'Data set to use; default: one below data/.'
 )
@@ -53,17 +49,21 @@ _HYPER_PARAMETERS = common_flags.define_fields(config_lib.Config)
 
 def main(_) -> None:
   registry.check_names(_ALGO.value)
-  task = setup.TaskConfig(
-      env_id=_ENV.value,
-      policy=_POLICY.value,
-      setting=_SETTING.value or '',
-      num_transitions=_NUM_TRANSITIONS.value or 0,
-      gamma=_GAMMA.value,
-      **_TRUTH(),
+  preset = setup.preset(_ENV.value, _PRESET.value)
+  config = ope.RunConfig(
+      setup.TaskConfig(_ENV.value, **_TASK()),
+      tuple(_ALGO.value),
+      dataclasses.replace(preset, **_HYPER_PARAMETERS()),
+      _SEED.value if _SEED.present else None,
+      _DATASET_DIR.value or '',
+      _REVERB_ADDRESS.value or '',
+      _HOLDOUT_FRACTION.value,
   )
-  preset = setup.preset(task.env_id, _PRESET.value)
-  estimators = dataclasses.replace(preset, **_HYPER_PARAMETERS())
-  name = f'{task.env_id}_{task.setting or "default"}'.replace('/', '_')
+  configs = ope.of_seeds(
+      config, _NUM_SEEDS.value, _SERVER_TIMEOUT.value
+  )
+  task, estimators = configs[0].task, config.estimators
+  name = f'{task.env_id}_{task.setting}'.replace('/', '_')
   output_dir = _OUTPUT_DIR.value or os.path.join(
       'runs', f'{name}_{"_".join(_ALGO.value)}_{_PRESET.value}'
   )
@@ -72,20 +72,8 @@ def main(_) -> None:
       f' {estimators.successor_steps:,}, updates {estimators.updates:,}'
   )
   results, run_dirs = [], []
-  for seed in range(_SEED.value, _SEED.value + _NUM_SEEDS.value):
-    dataset_dir = _DATASET_DIR.value or os.path.join(
-        'data', f'{name}_{task.num_transitions or "paper"}_seed{seed}'
-    )
-    config = ope.RunConfig(
-        task,
-        tuple(_ALGO.value),
-        estimators,
-        seed,
-        dataset_dir,
-        _REVERB_ADDRESS.value or '',
-        _HOLDOUT_FRACTION.value,
-    )
-    run_dirs.append(os.path.join(output_dir, f'seed{seed}'))
+  for config in configs:
+    run_dirs.append(os.path.join(output_dir, f'seed{config.seed}'))
     results.append(ope.run(config, run_dirs[-1], _SERVER_TIMEOUT.value))
     print(selection.lines(run_dirs[-1]))
     print(report.details_lines(results[-1]))

@@ -20,6 +20,7 @@ from binaries import common_flags
 from srdice_tf import environments
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import registry
+from srdice_tf.experiments import setup
 from srdice_tf.experiments import study
 from srdice_tf.reports import study as report
 
@@ -27,7 +28,7 @@ _ENVS = flags.DEFINE_list(
     'envs', list(environments.CONTINUOUS_TASKS), 'Environments.'
 )
 _ALGO = flags.DEFINE_list('algo', ['linear_srdice'], 'Estimators.')
-_SETTING = flags.DEFINE_string('setting', 'hard', 'Behaviour policy.')
+_TASK = common_flags.define_task()
 _SEED = common_flags.define_seed()
 _NUM_SEEDS = flags.DEFINE_integer(
     'num_seeds', 10, 'Data sets of each task, from --seed on.', 1
@@ -35,7 +36,6 @@ _NUM_SEEDS = flags.DEFINE_integer(
 _PRESET = flags.DEFINE_enum(
     'preset', 'paper', list(config_lib.PRESETS), 'Schedule and rates.'
 )
-_TRUTH = common_flags.define_truth()
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', os.path.join('runs', 'study'), 'Where all of it is kept.'
 )
@@ -47,15 +47,14 @@ def main(_) -> None:
   config = study.StudyConfig(
       env_ids=tuple(_ENVS.value),
       algos=tuple(_ALGO.value),
-      setting=_SETTING.value,
+      task=setup.TaskConfig('', **{'setting': 'hard', **_TASK()}),
       seeds=tuple(range(_SEED.value, _SEED.value + _NUM_SEEDS.value)),
       estimators=dataclasses.replace(
           config_lib.PRESETS[_PRESET.value], **_HYPER_PARAMETERS()
       ),
-      **_TRUTH(),
   )
   runs = []
-  name = f'{config.setting}_{"_".join(config.algos)}.csv'
+  name = f'{config.task.setting}_{"_".join(config.algos)}.csv'
   path = os.path.join(_OUTPUT_DIR.value, name)
   for done in study.run(config, _OUTPUT_DIR.value):
     runs.append(done)

@@ -7,6 +7,8 @@ interrupted collection had come.
 """
 
 import dataclasses
+import hashlib
+import json
 import time
 
 import numpy as np
@@ -16,9 +18,11 @@ from tf_agents.policies import tf_policy
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import interrupts
+from srdice_tf import ranges
 from srdice_tf import resuming
 from srdice_tf.logging import progress as progress_lib
 from srdice_tf.policies import seeded
+from srdice_tf.policies import settings
 from srdice_tf.replay import client as client_lib
 from srdice_tf.replay import descriptions
 from srdice_tf.replay import reader
@@ -32,11 +36,17 @@ _CALLS_PER_RUN = 20
 _SAVING_SHARE = 0.05
 _TRANSITIONS_PER_ENV = 500
 _MAX_ENVS = 25
+# What one environment may collect in a minute: of so few transitions, cut
+# episodes would be a large share.
+_SMALL = 50_000
+# Episodes with a later limit, as Atari's 27,000 steps, end by themselves.
+_LATEST_LIMIT = 2000
+_NUM_SEEDS = 2**31
 
 
 @dataclasses.dataclass(frozen=True)
-class CollectConfig:
-  """What is collected.
+class CollectConfig(settings.BehaviourNoise):
+  """What is collected; the numbers of the noise are the behaviour policy's.
 
   Attributes:
     env_id: the environment.
@@ -53,12 +63,13 @@ class CollectConfig:
   policy: str
   policy_checksum: str
   setting: str
-  num_transitions: int
-  seed: int = 0
-  num_envs: int = 1
-  collector: int = 0
+  num_transitions: int = ranges.at_least(1)
+  seed: int = ranges.seed(0)
+  num_envs: int = ranges.at_least(1, 1)
+  collector: int = ranges.between(0, seeded.NUM_STREAMS - 1, 0)
 
   def __post_init__(self):
+    ranges.check(self)
     if self.num_envs > self.num_transitions:
       raise errors.UserError(
           f'--num_envs={self.num_envs}: more than'
@@ -72,10 +83,34 @@ class CollectConfig:
     del fields['env_id']
     return {'environment': environments.description(self.env_id), **fields}
 
+  @property
+  def stream_seed(self) -> int:
+    """Another one for each seed and collector, of the first one the seed."""
+    return self.seed + _NUM_SEEDS * self.collector
 
-def default_num_envs(num_transitions: int) -> int:
-  """Returns enough environments for speed, with long enough a run of each."""
-  return int(np.clip(num_transitions // _TRANSITIONS_PER_ENV, 1, _MAX_ENVS))
+  @property
+  def directory_name(self) -> str:
+    """The name of a directory that no other data set has."""
+    text = json.dumps(self.description(), sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:10]
+    name = f'{self.env_id}_{self.setting}_{self.num_transitions}'
+    return f'{name}_seed{self.seed}_{digest}'.replace('/', '_')
+
+
+def default_num_envs(env_id: str, num_transitions: int) -> int:
+  """Returns enough environments for speed, each with a whole episode or more.
+
+  Where the episodes of a small data set go on to their time limit, each is
+  whole: no environment stops within one.
+  """
+  limit = environments.time_limit(env_id) or 0
+  limit = limit if limit <= _LATEST_LIMIT else 0
+  longest = max(_TRANSITIONS_PER_ENV, limit)
+  most = int(np.clip(num_transitions // longest, 1, _MAX_ENVS))
+  if not limit or num_transitions > _SMALL:
+    return most
+  whole = (n for n in range(most, 0, -1) if not num_transitions % (n * limit))
+  return next(whole, most)
 
 
 def codec_of(env) -> rows.Codec:
@@ -105,10 +140,14 @@ def collect(
     UserError: if the server holds other data or fails.
   """
   claim(config, server)
-  env = environments.load_batch(config.env_id, config.num_envs, config.seed)
+  env = environments.load_batch(
+      config.env_id, config.num_envs, config.stream_seed
+  )
   codec = codec_of(env)
   streams = _read_streams(config, codec, server.client)
-  py_policy = seeded.SeededPyPolicy(policy, config.num_envs, config.seed)
+  py_policy = seeded.SeededPyPolicy(
+      policy, config.num_envs, config.stream_seed
+  )
   writer = writer_lib.BatchWriter(
       server.client,
       codec,

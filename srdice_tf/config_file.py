@@ -1,13 +1,17 @@
 """The settings of a run, in its directory: the same command resumes it."""
 
 from collections.abc import Collection
+from collections.abc import Iterator
+import contextlib
 import dataclasses
+import errno
 import json
 import os
 
 import numpy as np
 
 from srdice_tf import errors
+from srdice_tf import locks
 
 FILE_NAME = 'config.json'
 
@@ -26,34 +30,119 @@ def make_directory(directory: str):
     ) from error
 
 
-def claim(directory: str, config, changeable: Collection[str] = ()):
-  """Writes the settings, or refuses a directory that holds a run of others.
+def check(
+    directory: str,
+    config,
+    changeable: Collection[str] = (),
+    traces: Collection[str] = (),
+) -> dict | None:
+  """Refuses a directory that holds a run of other settings; writes nothing.
 
   A field that the file lacks is younger than the run, which then was as its
   default is.
 
   Args:
-    directory: of the run; is made if it is not there.
+    directory: of the run.
     config: a dataclass.
     changeable: fields in which a run that goes on may differ.
+    traces: files that a run goes on from, which nobody knows the settings of
+      if they are there alone.
+
+  Returns:
+    The settings that are there; None if there are none.
 
   Raises:
-    UserError: if a field differs; it is named.
+    UserError: if a field differs, which is named, or the directory cannot be
+      used.
   """
-  make_directory(directory)
+  _check_path(directory)
   path = os.path.join(directory, FILE_NAME)
-  wanted = json.loads(json.dumps(dataclasses.asdict(config)))
-  if os.path.exists(path):
-    found = read_json(path, 'remove it or choose another directory')
-    for name, old, new in _differences(found, wanted, _defaults(config)):
-      if name not in changeable:
-        raise errors.UserError(
-            f'--output_dir: {directory} holds a run with {name}={old}, asked'
-            f' for is {new}; choose another directory.'
-        )
-    if found == wanted:
-      return
-  write_json(path, wanted)
+  if not os.path.exists(path):
+    left = [n for n in traces if os.path.exists(os.path.join(directory, n))]
+    if left:
+      raise errors.UserError(
+          f'--output_dir: {directory} holds {", ".join(left)} of a run, but no'
+          f' {FILE_NAME} that says of which; choose another directory, or'
+          ' remove them to begin anew.'
+      )
+    return None
+  found = read_json(path, 'remove it or choose another directory')
+  wanted = _as_json(config)
+  for name, old, new in _differences(found, wanted, _defaults(config)):
+    if name not in changeable:
+      raise errors.UserError(
+          f'--output_dir: {directory} holds a run with {name}={old}, asked'
+          f' for is {new}; choose another directory.'
+      )
+  return found
+
+
+def claim(
+    directory: str,
+    config,
+    changeable: Collection[str] = (),
+    traces: Collection[str] = (),
+):
+  """Writes the settings, or refuses a directory that holds a run of others.
+
+  The directory is made if it is not there; arguments as for `check`.
+
+  Raises:
+    UserError: as `check` does, or if the directory cannot be made.
+  """
+  found = check(directory, config, changeable, traces)
+  make_directory(directory)
+  if found != _as_json(config):
+    write_json(os.path.join(directory, FILE_NAME), _as_json(config))
+
+
+@contextlib.contextmanager
+def hold(directory: str) -> Iterator[None]:
+  """Makes and locks the directory of a run.
+
+  If the run fails before it has claimed the directory, what was made for it is
+  removed: the corrected command finds nothing in its way.
+
+  Raises:
+    UserError: if it cannot be made, or another process works in it.
+  """
+  made = []  # From the directory itself to the first that was not there.
+  parent = os.path.abspath(directory)
+  while not os.path.lexists(parent):
+    made.append(parent)
+    parent = os.path.dirname(parent)
+  make_directory(directory)
+  lock = locks.Lock(directory, f'--output_dir={directory}')
+  try:
+    yield
+  except BaseException:
+    if made and not os.path.exists(os.path.join(directory, FILE_NAME)):
+      os.remove(os.path.join(directory, locks.FILE_NAME))
+      with contextlib.suppress(OSError):  # Something else is there by now.
+        for path in made:
+          os.rmdir(path)
+    raise
+  finally:
+    lock.release()
+
+
+def _check_path(directory: str):
+  """Raises an error if a directory could not be made or written to."""
+  directory = os.fspath(directory)
+  parent = os.path.abspath(directory)
+  while not os.path.lexists(parent):
+    parent = os.path.dirname(parent)
+  reason = None
+  if not os.path.isdir(parent):
+    reason = os.strerror(errno.ENOTDIR)
+  elif not os.access(parent, os.W_OK | os.X_OK):
+    reason = os.strerror(errno.EACCES)
+  if reason:
+    raise errors.UserError(f'--output_dir={directory}: {reason}.')
+
+
+def _as_json(config) -> dict:
+  return json.loads(json.dumps(dataclasses.asdict(config)))
 
 
 def _differences(found, wanted, defaults, prefix: str = ''):

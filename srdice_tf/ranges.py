@@ -10,6 +10,8 @@ from collections.abc import Collection
 import dataclasses
 import math
 import numbers
+import types
+import typing
 
 from srdice_tf import errors
 
@@ -80,8 +82,9 @@ def _field(default, holds, words):
 def check(config):
   """Checks each field of a dataclass: its type, then its range.
 
-  Numbers must be finite. Fields of other types than numbers, flags and text
-  are left alone: they check themselves.
+  Numbers must be finite. A field of `float | None` may be None: unset. Fields
+  of other types than numbers, flags and text are left alone: they check
+  themselves.
 
   Raises:
     UserError: naming the first field that is wrong, and what was expected.
@@ -89,7 +92,12 @@ def check(config):
   for field in dataclasses.fields(config):
     value = getattr(config, field.name)
     found = field.metadata.get(_KEY)
-    kind, words = _KINDS.get(field.type, (object, ''))
+    field_type = field.type
+    if isinstance(field_type, types.UnionType):
+      if value is None:
+        continue
+      field_type = typing.get_args(field_type)[0]
+    kind, words = _KINDS.get(field_type, (object, ''))
     expected = ' '.join(filter(None, [words, found.words if found else '']))
     if not _is_of(value, kind) or (found and not found.holds(value)):
       raise errors.UserError(

@@ -22,6 +22,7 @@ class _Example:
   kind: str = ranges.one_of(('a', 'b'), 'a')
   is_on: bool = False
   free: float = 0.0
+  unset: float | None = ranges.share(None)
 
   def __post_init__(self):
     ranges.check(self)
@@ -43,6 +44,8 @@ class _Example:
         ('is_on', 1, 'True or False'),
         ('free', math.nan, 'a number'),
         ('free', '0', 'a number'),
+        ('unset', -0.1, 'a number from 0 to 1'),
+        ('unset', math.nan, 'a number from 0 to 1'),
     ],
 )
 def test_what_is_out_of_range_is_named(field, value, expected):
@@ -54,6 +57,7 @@ def test_what_is_out_of_range_is_named(field, value, expected):
 
 def test_what_is_in_range_passes():
   _Example(size=np.int64(3), rate=1, tau=0, gamma=np.float32(0.5), kind='b')
+  _Example(size=1, unset=0.0)
 
 
 _FIELDS = [

@@ -59,7 +59,7 @@ class _Collection:
         policy_checksum=loading.checksum(policy),
         setting=name,
         num_transitions=num_transitions,
-        num_envs=collection.default_num_envs(50_000),
+        num_envs=collection.default_num_envs(env_id, 50_000),
     )
     self.read_seconds = []
     self.collect_seconds = []

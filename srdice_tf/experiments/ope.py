@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from srdice_tf import config_file
-from srdice_tf import locks
+from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf import training
 from srdice_tf.estimators import base
@@ -15,34 +15,50 @@ from srdice_tf.estimators import registry
 from srdice_tf.evaluation import diagnostics
 from srdice_tf.evaluation import log_error
 from srdice_tf.evaluation import truth as truth_lib
+from srdice_tf.experiments import provenance
 from srdice_tf.experiments import scoring
 from srdice_tf.experiments import setup
 from srdice_tf.experiments import truths
 from srdice_tf.logging import metrics as metrics_lib
 from srdice_tf.logging import progress as progress_lib
+from srdice_tf.replay import client as client_lib
 from srdice_tf.reports import curves
 from srdice_tf.reports import selection as selection_report
 
 _INTERVAL = 1000
+_DATA_ROOT = 'data'
+_TIMEOUT = 30.0  # Seconds.
+# What a run goes on from.
+TRACES = ('checkpoint', metrics_lib.FILE_NAME, 'estimate.json')
 
 
 @dataclasses.dataclass(frozen=True)
 class RunConfig:
   """One run: a task, estimators, a seed, and where the data are.
 
-  With a `reverb_address` they come from that server, not from `dataset_dir`.
-  The share `holdout_fraction` of the episodes is not fitted: flow residuals are
-  measured on it. The truth is kept in `truth_dir`; default: with the data.
+  Attributes:
+    task: what is evaluated.
+    algos: names of the estimators.
+    estimators: hyper-parameters.
+    seed: of data and estimators; None for that of the data, or 0.
+    dataset_dir: the data set, collected if it is not there; '' for a directory
+      below data/ that no other request shares.
+    reverb_address: of a server that has the data instead.
+    holdout_fraction: share of the episodes that is not fitted: flow residuals
+      are measured on it.
+    truth_dir: where the truth is kept; '' for with the data.
+    dataset_checksum: of the contents of the data, which `run` fills in.
   """
 
   task: setup.TaskConfig
   algos: tuple[str, ...]
   estimators: config_lib.Config
-  seed: int = ranges.seed()
-  dataset_dir: str
+  seed: int | None = ranges.seed(None)
+  dataset_dir: str = ''
   reverb_address: str = ''
   holdout_fraction: float = ranges.between(0, 0.9, 0.0)
   truth_dir: str = ''
+  dataset_checksum: str = ''
 
   def __post_init__(self):
     ranges.check(self)
@@ -91,10 +107,64 @@ class Result:
     return abs(self.estimate - self.truth) / max(abs(self.truth), 1e-12)
 
 
+def resolve(
+    config: RunConfig, server_timeout: float = _TIMEOUT
+) -> tuple[setup.Task, RunConfig]:
+  """Returns the task, and the run with nothing left open but the checksum.
+
+  Raises:
+    UserError: if a flag that was set differs from the data's description.
+  """
+  if config.dataset_dir and config.reverb_address:
+    raise errors.UserError(
+        f'--dataset_dir={config.dataset_dir}: not beside'
+        f' --reverb_address={config.reverb_address}, whose data are used.'
+    )
+  if config.reverb_address:
+    client = client_lib.ReplayClient(config.reverb_address, server_timeout)
+    found = provenance.of_server(client)
+  else:
+    found = config.dataset_dir and provenance.of_directory(config.dataset_dir)
+  task_config, seed = config.task, config.seed
+  if found:
+    task_config, seed = found.follow(task_config, seed)
+  task = setup.Task(task_config)
+  if found:
+    found.check_policy(config.task, task.config)
+  config = dataclasses.replace(config, task=task.config, seed=seed or 0)
+  if not config.dataset_dir and not config.reverb_address:
+    path = task.dataset_dir(_DATA_ROOT, config.seed)
+    config = dataclasses.replace(config, dataset_dir=path)
+  return task, config
+
+
+def of_seeds(
+    config: RunConfig, num_seeds: int, server_timeout: float = _TIMEOUT
+) -> list[RunConfig]:
+  """Returns a run for each of several seeds, each with data of its own.
+
+  Raises:
+    UserError: as `resolve` does, or if there is one data set for all of them.
+  """
+  for flag in ('dataset_dir', 'reverb_address'):
+    if num_seeds > 1 and getattr(config, flag):
+      raise errors.UserError(
+          f'--num_seeds={num_seeds}: each seed has a data set of its own, but'
+          f' --{flag}={getattr(config, flag)} is one; leave one of the two out.'
+      )
+  first = config.seed or 0
+  seeds = [config.seed] if num_seeds == 1 else range(first, first + num_seeds)
+  configs = [dataclasses.replace(config, seed=seed) for seed in seeds]
+  return [resolve(each, server_timeout)[1] for each in configs]
+
+
 def run(
-    config: RunConfig, run_dir: str, server_timeout: float = 30.0
+    config: RunConfig, run_dir: str, server_timeout: float = _TIMEOUT
 ) -> list[Result]:
   """Runs, or resumes, one evaluation.
+
+  The directory is claimed when all checks have passed; that it holds another
+  run is found before any work.
 
   Args:
     config: what to run.
@@ -108,25 +178,28 @@ def run(
     UserError: if the directory holds another configuration, or another
       process works in it.
   """
-  config_file.make_directory(run_dir)
-  with locks.Lock(run_dir, f'--output_dir={run_dir}'):
-    return _run(config, run_dir, server_timeout)
+  task, config = resolve(config, server_timeout)
+  config_file.check(run_dir, config, ('dataset_checksum',), TRACES)
+  with config_file.hold(run_dir):
+    return _run(task, config, run_dir, server_timeout)
 
 
-def _run(config: RunConfig, run_dir, server_timeout: float) -> list[Result]:
-  task = setup.Task(config.task)
-  config_file.claim(run_dir, dataclasses.replace(config, task=task.config))
-  if config.reverb_address:
-    dataset = task.served_dataset(config.reverb_address, server_timeout)
-    truth = truths.of_task(task, config.truth_dir or run_dir)
-  else:
-    dataset = task.dataset(config.dataset_dir, config.seed)
-    truth = truths.of_task(task, config.truth_dir or config.dataset_dir)
+def _run(task, config: RunConfig, run_dir, server_timeout) -> list[Result]:
+  dataset = (
+      task.served_dataset(config.reverb_address, config.seed, server_timeout)
+      if config.reverb_address
+      else task.dataset(config.dataset_dir, config.seed)
+  )
+  config = dataclasses.replace(config, dataset_checksum=dataset.checksum())
+  config_file.check(run_dir, config, traces=TRACES)
   problem, held_out = _problems(task, dataset, config)
   scorer = scoring.Scorer(problem, held_out, config.estimators, config.seed)
   estimators = registry.make_estimators(
       config.algos, problem, config.estimators, config.seed
   )
+  config_file.claim(run_dir, config, traces=TRACES)
+  beside = run_dir if config.reverb_address else config.dataset_dir
+  truth = truths.of_task(task, config.truth_dir or beside)
   trainer = training.Trainer(
       estimators, os.path.join(run_dir, 'checkpoint'), _INTERVAL
   )
@@ -144,7 +217,7 @@ def _run(config: RunConfig, run_dir, server_timeout: float) -> list[Result]:
           'methods': [dataclasses.asdict(result) for result in results],
       },
   )
-  title = f'{config.task.env_id}, {task.setting_name} setting'
+  title = f'{config.task.env_id}, {config.task.setting} setting'
   _plot(title, truth, results, run_dir)
   return results
 

@@ -1,6 +1,7 @@
 """Environment, policies, data set and true values of an evaluation."""
 
 import dataclasses
+import os
 
 import numpy as np
 import tensorflow as tf
@@ -11,6 +12,7 @@ from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.experiments import provenance
 from srdice_tf.networks import frames
 from srdice_tf.networks import inputs as inputs_lib
 from srdice_tf.policies import actions
@@ -27,12 +29,15 @@ from srdice_tf.replay import storage
 
 
 @dataclasses.dataclass(frozen=True)
-class TaskConfig:
+class TaskConfig(settings.Noise):
   """What is evaluated, and from which data.
+
+  What is left open is filled in by `Task`, with the numbers of both noises, and
+  by the data, where there are some.
 
   Attributes:
     env_id: the environment.
-    policy: name of the base policy.
+    policy: name of the base policy; '' for that of the data, or the shipped.
     setting: of the behaviour policy; '' for the environment's default.
     num_transitions: of the data set; 0 for the setting's.
     gamma: discount.
@@ -41,19 +46,26 @@ class TaskConfig:
     truth_max_episodes: the most roll-outs where their number is not given.
     keep_time_limit: cut roll-outs at the environment's time limit, as in the
       paper; if not, they go on until gamma^t is negligible.
+    behaviour_policy: name of the base policy that makes the data; '' for
+      `policy`, and for another shipped agent in the setting 'separate'.
+    num_envs: environments that step together; 0 for as many as are fast.
     policy_checksum: of the base policy, which `Task` fills in: a name such as
       'pretrained' may mean another policy tomorrow.
+    behaviour_checksum: of the base policy that makes the data, likewise.
   """
 
   env_id: str
-  policy: str = 'pretrained'
+  policy: str = ''
   setting: str = ''
-  num_transitions: int = 0
-  gamma: float = 0.99
+  num_transitions: int = ranges.at_least(0, 0)
+  gamma: float = ranges.inside(0, 1, 0.99)
   truth_episodes: int = ranges.at_least(0, 0)
   truth_max_episodes: int = ranges.at_least(2, 1000)
   keep_time_limit: bool = False
+  behaviour_policy: str = ''
+  num_envs: int = ranges.at_least(0, 0)
   policy_checksum: str = ''
+  behaviour_checksum: str = ''
 
   def __post_init__(self):
     ranges.check(self)
@@ -65,77 +77,143 @@ class TaskConfig:
 
 
 class Task:
-  """The environment's specs and the policies of a config."""
+  """The environment's specs and the policies of a config.
+
+  Attributes:
+    config: the TaskConfig, with nothing left open.
+    environment: description of the environment.
+    codec: of its rows.
+    base: the base policy, without noise.
+    target: the policy that is evaluated.
+    behaviour: the policy that makes the data.
+  """
 
   def __init__(self, config: TaskConfig):
+    """Loads the policies.
+
+    Raises:
+      UserError: if a policy is not there, or a setting not of these actions.
+    """
     env = environments.load(config.env_id)
+    self.environment = environments.description(config.env_id)
     self.codec = collection.codec_of(env)
     self._specs = env.observation_spec(), env.action_spec()
-    self.setting_name = config.setting or settings.default_setting(
-        env.action_spec(), env.observation_spec()
+    name = config.setting or settings.default_setting(*self._specs[::-1])
+    setting = settings.setting(name, env.action_spec(), config)
+    policy = config.policy or loading.PRETRAINED
+    self.base = loading.load(policy, config.env_id, *self._specs)
+    behaviour = config.behaviour_policy or loading.behaviour_name(policy, name)
+    other = self.base if behaviour == policy else self._load_other(
+        behaviour, config.env_id
     )
-    self._setting = settings.setting(self.setting_name, env.action_spec())
-    base_policy = loading.load(config.policy, config.env_id, *self._specs)
-    other_policy = loading.load_behaviour(
-        config.policy, self.setting_name, config.env_id, *self._specs
-    )
+    noise = settings.for_policies(setting, config, self.base, other)
+    size = config.num_transitions or setting.num_transitions
     self.config = dataclasses.replace(
-        config, policy_checksum=loading.checksum(base_policy)
+        config,
+        policy=policy,
+        behaviour_policy=behaviour,
+        setting=name,
+        num_transitions=size,
+        num_envs=config.num_envs
+        or collection.default_num_envs(config.env_id, size),
+        policy_checksum=loading.checksum(self.base),
+        behaviour_checksum=loading.checksum(other),
+        **{number: getattr(noise, number) for number in settings.NUMBERS},
     )
-    self._behaviour_checksum = loading.checksum(other_policy)
-    self.target = settings.target_policy(base_policy)
-    self.behaviour = settings.behaviour_policy(other_policy, self._setting)
-    noise = dataclasses.asdict(self._setting)
-    del noise['num_transitions']
-    # All that the true values depend on, beside the environment.
-    self.policy_descriptions = {
+    self._check_separate()
+    self.target = settings.target_policy(self.base, noise.target_sigma)
+    self.behaviour = settings.behaviour_policy(other, noise)
+
+  @property
+  def policy_descriptions(self) -> dict[str, dict]:
+    """All that the true values depend on, beside the environment."""
+    config = self.config
+    numbers = settings.BEHAVIOUR_NUMBERS
+    return {
         'target': {
-            'checksum': self.config.policy_checksum,
-            'target_sigma': settings.TARGET_SIGMA,
+            'checksum': config.policy_checksum,
+            'target_sigma': config.target_sigma,
         },
         'behaviour': {
-            'checksum': self._behaviour_checksum,
-            'setting': self.setting_name,
-            **noise,
+            'checksum': config.behaviour_checksum,
+            'setting': config.setting,
+            **{number: getattr(config, number) for number in numbers},
         },
     }
 
-  def dataset(self, path: str, seed: int) -> dataset_lib.Dataset:
-    """Returns the data set in `path`, collected if it is not there."""
-    number = self.config.num_transitions or self._setting.num_transitions
-    directory = directory_lib.DatasetDirectory(path)
-    is_there = directory.exists() and (
-        directory.read()['status'] == directory_lib.COMPLETE
-    )
-    if not is_there:
-      collect_config = collection.CollectConfig(
-          env_id=self.config.env_id,
-          policy=self.config.policy,
-          policy_checksum=self._behaviour_checksum,
-          setting=self.setting_name,
-          num_transitions=number,
-          seed=seed,
-          num_envs=collection.default_num_envs(number),
+  def _load_other(self, name: str, env_id: str):
+    try:
+      return loading.load(name, env_id, *self._specs)
+    except errors.UserError as error:
+      message = str(error).replace('--policy', '--behaviour_policy')
+      raise errors.UserError(message) from error
+
+  def _check_separate(self):
+    config = self.config
+    is_same = config.policy_checksum == config.behaviour_checksum
+    if config.setting == settings.SEPARATE and is_same:
+      raise errors.UserError(
+          f'--setting={config.setting}: the behaviour policy'
+          f' {config.behaviour_policy} is the policy that is evaluated; name'
+          ' another agent with --behaviour_policy.'
       )
-      with server_lib.ReplayServer(directory, number) as server:
-        collection.collect(collect_config, self.behaviour, server)
-    environment = environments.description(self.config.env_id)
-    dataset = storage.load_dataset(path, self.codec, environment)
+
+  def collect_config(
+      self, seed: int, collector: int = 0
+  ) -> collection.CollectConfig:
+    """Returns the whole description of the data that the task asks for."""
+    config = self.config
+    numbers = settings.BEHAVIOUR_NUMBERS
+    return collection.CollectConfig(
+        env_id=config.env_id,
+        policy=config.behaviour_policy,
+        policy_checksum=config.behaviour_checksum,
+        setting=config.setting,
+        num_transitions=config.num_transitions,
+        seed=seed,
+        num_envs=config.num_envs,
+        collector=collector,
+        **{number: getattr(config, number) for number in numbers},
+    )
+
+  def dataset_dir(self, root: str, seed: int) -> str:
+    """Returns where the data are kept, which no other request shares."""
+    return os.path.join(root, self.collect_config(seed).directory_name)
+
+  def dataset(self, path: str, seed: int) -> dataset_lib.Dataset:
+    """Returns the data set in `path`, collected if it is not there.
+
+    Raises:
+      UserError: if other data are there.
+    """
+    found = provenance.of_directory(path)
+    if found is not None:
+      found.follow(self.config, seed)
+      found.check_policy(self.config, self.config)
+    if found is None or found.can_go_on:
+      self._collect(path, seed)
+    dataset = storage.load_dataset(path, self.codec, self.environment)
     check_dataset(dataset, path)
     return dataset
 
+  def _collect(self, path: str, seed: int):
+    config = self.collect_config(seed)
+    directory = directory_lib.DatasetDirectory(path)
+    with server_lib.ReplayServer(directory, config.num_transitions) as server:
+      collection.collect(config, self.behaviour, server)
+
   def served_dataset(
-      self, address: str, timeout: float
+      self, address: str, seed: int, timeout: float
   ) -> dataset_lib.Dataset:
-    """Returns the data set of a server that answers within `timeout` s."""
+    """Returns the data set of a server that answers within `timeout` s.
+
+    Raises:
+      UserError: if it is not full, or its data are other ones.
+    """
     client = client_lib.ReplayClient(address, timeout)
-    environment = environments.description(self.config.env_id)
-    for description in client.metadata().values():
-      if description['environment'] != environment:
-        raise errors.UserError(
-            f'--reverb_address={address}: its data are of'
-            f' {description["environment"]}, asked for is {environment}.'
-        )
+    found = provenance.of_server(client)
+    found.follow(self.config, seed)
+    found.check_policy(self.config, self.config)
     dataset = reader.read_dataset(client, self.codec)
     check_dataset(dataset, address)
     return dataset
@@ -146,6 +224,32 @@ class Task:
     return make_problem(
         self.target, dataset, self._specs, self.config.gamma, mdp
     )
+
+
+def policy_with_noise(config: TaskConfig, noise: str):
+  """Returns a policy by its noise, and the name of its base policy.
+
+  Args:
+    config: of the policies.
+    noise: 'target' or 'none', around the policy that is evaluated, or the
+      setting of a behaviour policy.
+
+  Raises:
+    UserError: if a number is set that plays no part.
+  """
+  behaviour = (*settings.BEHAVIOUR_NUMBERS, 'behaviour_policy')
+  used = {'target': ('target_sigma',), 'none': ()}.get(noise, behaviour)
+  for name in ('target_sigma', *behaviour):
+    value = getattr(config, name)
+    if name not in used and value not in (None, ''):
+      raise errors.UserError(
+          f'--{name}={value}: plays no part with --noise={noise}.'
+      )
+  if noise in ('target', 'none'):
+    task = Task(config)
+    return task.target if noise == 'target' else task.base, task.config.policy
+  task = Task(dataclasses.replace(config, setting=noise))
+  return task.behaviour, task.config.behaviour_policy
 
 
 def make_problem(

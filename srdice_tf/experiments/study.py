@@ -22,26 +22,16 @@ class StudyConfig:
   Attributes:
     env_ids: the environments.
     algos: names of the estimators.
-    setting: of the behaviour policy.
+    task: what is evaluated, on each of the environments; its own is not used.
     seeds: of data set and estimators.
     estimators: hyper-parameters.
-    truth_episodes: of TaskConfig, as the two that follow.
-    truth_max_episodes: see there.
-    keep_time_limit: see there.
-    policy: name of the base policy.
-    num_transitions: of each data set; 0 for the setting's.
   """
 
   env_ids: tuple[str, ...]
   algos: tuple[str, ...]
-  setting: str
+  task: setup.TaskConfig
   seeds: tuple[int, ...]
   estimators: config_lib.Config
-  truth_episodes: int = ranges.at_least(0, 0)
-  truth_max_episodes: int = ranges.at_least(2, 1000)
-  keep_time_limit: bool = False
-  policy: str = 'pretrained'
-  num_transitions: int = ranges.at_least(0, 0)
 
   def __post_init__(self):
     ranges.check(self)
@@ -83,32 +73,22 @@ def run(config: StudyConfig, root: str) -> Iterator[Run]:
 
 
 def _run(config: StudyConfig, env_id: str, seed: int, root: str) -> Run:
-  name = f'{env_id}_{config.setting}'.replace('/', '_')
+  task = setup.Task(dataclasses.replace(config.task, env_id=env_id))
+  name = f'{env_id}_{task.config.setting}'.replace('/', '_')
   truth_dir = os.path.join(root, 'truth', name)
   os.makedirs(truth_dir, exist_ok=True)
-  task = setup.Task(
-      setup.TaskConfig(
-          env_id=env_id,
-          policy=config.policy,
-          setting=config.setting,
-          num_transitions=config.num_transitions,
-          truth_episodes=config.truth_episodes,
-          truth_max_episodes=config.truth_max_episodes,
-          keep_time_limit=config.keep_time_limit,
-      )
-  )
   run_config = ope.RunConfig(
       task.config,
       config.algos,
       config.estimators,
       seed,
-      os.path.join(root, 'data', f'{name}_seed{seed}'),
+      task.dataset_dir(os.path.join(root, 'data'), seed),
       truth_dir=truth_dir,
   )
   run_dir = os.path.join(
       root, 'runs', f'{name}_{"_".join(config.algos)}', f'seed{seed}'
   )
-  config_file.claim(run_dir, run_config)
+  config_file.check(run_dir, run_config, ('dataset_checksum',), ope.TRACES)
   if os.path.exists(os.path.join(run_dir, estimate_file.FILE_NAME)):
     results = estimate_file.results(run_dir)
   else:

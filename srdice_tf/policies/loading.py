@@ -79,16 +79,25 @@ def _check_only_one(name: str, env_id: str, checkpoint: str):
     )
 
 
-def load_behaviour(
-    name: str, setting: str, env_id: str, observation_spec, action_spec
-) -> tf_policy.TFPolicy:
-  """Returns the base policy of the behaviour policy; arguments as for `load`.
+def behaviour_name(policy: str, setting: str) -> str:
+  """Returns whose actions make the data if no other policy is named.
 
-  In the setting 'separate' the shipped policy is that of another agent.
+  Args:
+    policy: name of the base policy that is evaluated.
+    setting: of the behaviour policy; 'separate' is of another agent, which is
+      shipped with the shipped policy.
+
+  Raises:
+    UserError: if there is no other agent.
   """
-  if setting == weights.SEPARATE and name == PRETRAINED:
-    name = f'{PRETRAINED}:{weights.SEPARATE}'
-  return load(name, env_id, observation_spec, action_spec)
+  if setting != weights.SEPARATE:
+    return policy
+  if policy == PRETRAINED:
+    return f'{PRETRAINED}:{weights.SEPARATE}'
+  raise errors.UserError(
+      f'--setting={setting}: the data are of another agent than'
+      f' --policy={policy}; name it with --behaviour_policy.'
+  )
 
 
 def checksum(policy: tf_policy.TFPolicy) -> str:

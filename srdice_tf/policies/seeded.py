@@ -11,6 +11,11 @@ from tf_agents.trajectories import time_step as ts
 from srdice_tf.policies import checks
 from srdice_tf.policies import composed
 
+# Calls of one stream; a collection can count so many.
+_CALLS = 2**24
+# Streams of random numbers that a seed below 2^31 has, apart from each other.
+NUM_STREAMS = 2**31 // _CALLS
+
 
 class SeededPyPolicy(py_policy.PyPolicy):
   """Runs a TF policy; call number k draws its actions from seed (seed, k).
@@ -21,7 +26,13 @@ class SeededPyPolicy(py_policy.PyPolicy):
   """
 
   def __init__(self, policy: tf_policy.TFPolicy, batch_size: int, seed: int):
-    """Compiles the policy for one batch size."""
+    """Compiles the policy for one batch size.
+
+    Args:
+      policy: to run.
+      batch_size: of each call.
+      seed: s + 2^31 k is stream k of the seed s, up to NUM_STREAMS.
+    """
     super().__init__(
         tensor_spec.to_nest_array_spec(policy.time_step_spec),
         tensor_spec.to_nest_array_spec(policy.action_spec),
@@ -29,7 +40,8 @@ class SeededPyPolicy(py_policy.PyPolicy):
     )
     self._policy = policy
     self._name = checks.name_of(policy)
-    self._seed = seed % 2**31
+    stream, self._seed = divmod(seed, 2**31)
+    self._first_call = stream % NUM_STREAMS * _CALLS
     self.num_calls = 0
     specs = tf.nest.map_structure(
         lambda spec: tf.TensorSpec([batch_size, *spec.shape], spec.dtype),
@@ -55,7 +67,9 @@ class SeededPyPolicy(py_policy.PyPolicy):
 
   def _action(self, time_step, policy_state, seed=None):
     del seed
-    seed = np.array([self._seed, self.num_calls], np.int32)
+    seed = np.array(
+        [self._seed, self._first_call + self.num_calls], np.int32
+    )
     self.num_calls += 1
     with checks.one_line():
       step = self._function(

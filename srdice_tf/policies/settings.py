@@ -1,7 +1,7 @@
 """The paper's target and behaviour policies around a base policy.
 
-Continuous control (section 5 of the notes): easy and hard. Discrete actions
-(section 6): main, noise and separate; for finite MDPs DualDICE's alphas.
+Continuous control: easy and hard. Discrete actions: main, noise and separate;
+for finite MDPs DualDICE's alphas. Each number of a setting can be replaced.
 """
 
 import dataclasses
@@ -9,30 +9,74 @@ import dataclasses
 from tf_agents.policies import tf_policy
 
 from srdice_tf import errors
+from srdice_tf import ranges
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
 from srdice_tf.policies import tabular
 
 TARGET_SIGMA = 0.1
+SEPARATE = 'separate'
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
-  """How a data set is gathered.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BehaviourNoise:
+  """What makes a base policy the behaviour policy; None: not of these actions.
 
   Attributes:
-    num_transitions: size of the data set in the paper.
-    sigma: of the Gaussian noise, continuous actions.
+    behaviour_sigma: of the Gaussian noise, continuous actions.
     uniform_probability: of a uniform action at each step, continuous actions.
     epsilon: of the epsilon-greedy policy, discrete actions.
     greedy_probability: of an episode without exploration, discrete actions.
   """
 
-  num_transitions: int
-  sigma: float = 0.0
-  uniform_probability: float = 0.0
-  epsilon: float = 0.0
-  greedy_probability: float = 0.0
+  behaviour_sigma: float | None = ranges.at_least(0, None)
+  uniform_probability: float | None = ranges.share(None)
+  epsilon: float | None = ranges.share(None)
+  greedy_probability: float | None = ranges.share(None)
+
+  def __post_init__(self):
+    ranges.check(self)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Noise(BehaviourNoise):
+  """The numbers of both policies.
+
+  Attributes:
+    target_sigma: of the target policy's Gaussian noise, continuous actions.
+  """
+
+  target_sigma: float | None = ranges.at_least(0, None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting(Noise):
+  """How a data set is gathered, by name.
+
+  Attributes:
+    num_transitions: size of the data set in the paper.
+  """
+
+  num_transitions: int = ranges.at_least(1)
+
+
+NUMBERS = tuple(field.name for field in dataclasses.fields(Noise))
+BEHAVIOUR_NUMBERS = tuple(f.name for f in dataclasses.fields(BehaviourNoise))
+
+
+def _continuous(num_transitions: int, sigma: float, uniform: float) -> Setting:
+  return Setting(
+      num_transitions,
+      target_sigma=TARGET_SIGMA,
+      behaviour_sigma=sigma,
+      uniform_probability=uniform,
+  )
+
+
+def _discrete(
+    num_transitions: int, epsilon: float, greedy: float = 0.0
+) -> Setting:
+  return Setting(num_transitions, epsilon=epsilon, greedy_probability=greedy)
 
 
 def _alpha(alpha: float) -> Setting:
@@ -41,23 +85,24 @@ def _alpha(alpha: float) -> Setting:
   On its grid, exploration is 0.1 for pi and 0.1 + 0.6 (1 - alpha) for pi_b: pi,
   but a uniform action with probability 2/3 (1 - alpha). 200 episodes of 400.
   """
-  return Setting(80_000, epsilon=2.0 / 3.0 * (1.0 - alpha))
+  return _discrete(80_000, epsilon=2.0 / 3.0 * (1.0 - alpha))
 
 
 CONTINUOUS = {
-    'easy': Setting(500_000, sigma=0.133),
-    'hard': Setting(50_000, sigma=0.2, uniform_probability=0.2),
+    'easy': _continuous(500_000, sigma=0.133, uniform=0.0),
+    'hard': _continuous(50_000, sigma=0.2, uniform=0.2),
 }
 DISCRETE = {
-    'main': Setting(1_000_000, epsilon=0.1),
-    'noise': Setting(1_000_000, epsilon=0.2, greedy_probability=0.2),
+    'main': _discrete(1_000_000, epsilon=0.1),
+    'noise': _discrete(1_000_000, epsilon=0.2, greedy=0.2),
     # Around the policy of another agent, which the caller passes.
-    'separate': Setting(1_000_000, epsilon=0.1),
+    SEPARATE: _discrete(1_000_000, epsilon=0.1),
     'alpha0': _alpha(0.0),
     'alpha0.33': _alpha(0.33),
     'alpha0.66': _alpha(0.66),
 }
-NAMES = (*CONTINUOUS, *DISCRETE)
+ALL = CONTINUOUS | DISCRETE
+NAMES = tuple(ALL)
 
 
 def default_setting(action_spec, observation_spec=None) -> str:
@@ -71,20 +116,74 @@ def _is_finite(observation_spec) -> bool:
   return observation_spec.shape == () and base.is_discrete(observation_spec)
 
 
-def setting(name: str, action_spec) -> Setting:
-  """Returns the setting; an error if it is not one for these actions."""
-  settings = DISCRETE if base.is_discrete(action_spec) else CONTINUOUS
+def setting(
+    name: str, action_spec, given: BehaviourNoise | None = None
+) -> Setting:
+  """Returns the setting of that name, but with the numbers that are given.
+
+  Raises:
+    UserError: if setting or number are not of these actions.
+  """
+  is_discrete = base.is_discrete(action_spec)
+  settings = DISCRETE if is_discrete else CONTINUOUS
+  kind = 'discrete' if is_discrete else 'continuous'
   if name not in settings:
-    kind = 'discrete' if settings is DISCRETE else 'continuous'
     raise errors.UserError(
         f'--setting={name}: this environment has {kind} actions, for which'
         f" there are the settings {', '.join(settings)}."
     )
-  return settings[name]
+  named, replaced = settings[name], {}
+  own = [number for number in NUMBERS if getattr(named, number) is not None]
+  for number in NUMBERS:
+    value = getattr(given, number, None)
+    if value is None:
+      continue
+    if number not in own:
+      raise errors.UserError(
+          f'--{number}={value}: this environment has {kind} actions, whose'
+          f' noise has the numbers {", ".join(own)}.'
+      )
+    replaced[number] = float(value)
+  return dataclasses.replace(named, **replaced)
 
 
-def target_policy(policy: tf_policy.TFPolicy) -> tf_policy.TFPolicy:
-  """Returns pi: the base policy with noise 0.1, or the greedy policy.
+def for_policies(
+    resolved: Noise,
+    given: Noise,
+    target: tf_policy.TFPolicy,
+    behaviour: tf_policy.TFPolicy,
+) -> Noise:
+  """Returns the numbers without those that do nothing to these policies.
+
+  A stochastic policy is its own target, and uniform actions stay uniform.
+
+  Args:
+    resolved: the numbers of the setting.
+    given: the numbers that the user set.
+    target: base policy of the target policy.
+    behaviour: base policy of the behaviour policy.
+
+  Raises:
+    UserError: if the user set one of those.
+  """
+  unused = []
+  if isinstance(target, composed.DistributionPolicy):
+    unused.append('target_sigma')
+  if isinstance(behaviour, composed.UniformPolicy):
+    unused.extend(BEHAVIOUR_NUMBERS)
+  for name in unused:
+    if getattr(given, name) is not None:
+      raise errors.UserError(
+          f'--{name}={getattr(given, name)}: there is no noise around this'
+          ' policy, which is random as it is.'
+      )
+  return dataclasses.replace(resolved, **dict.fromkeys(unused))
+
+
+def target_policy(
+    policy: tf_policy.TFPolicy, sigma: float = TARGET_SIGMA
+) -> tf_policy.TFPolicy:
+  """Returns pi: the base policy with noise, or the greedy policy.
 
   A stochastic policy is its own target.
   """
@@ -92,27 +191,27 @@ def target_policy(policy: tf_policy.TFPolicy) -> tf_policy.TFPolicy:
     return policy
   if base.is_discrete(policy.action_spec):
     return composed.EpsilonGreedy(policy, epsilon=0.0)
-  return composed.GaussianNoise(policy, TARGET_SIGMA)
+  return composed.GaussianNoise(policy, sigma)
 
 
 def behaviour_policy(
-    policy: tf_policy.TFPolicy, config: Setting
+    policy: tf_policy.TFPolicy, noise: BehaviourNoise
 ) -> tf_policy.TFPolicy:
   """Returns pi_b, the policy that gathers the data."""
   if isinstance(policy, composed.UniformPolicy):
     return policy
   if not base.is_discrete(policy.action_spec):
-    noisy = composed.add_noise(policy, config.sigma)
-    if not config.uniform_probability:
+    noisy = composed.add_noise(policy, noise.behaviour_sigma)
+    if not noise.uniform_probability:
       return noisy
-    return composed.UniformMixture(noisy, config.uniform_probability)
+    return composed.UniformMixture(noisy, noise.uniform_probability)
   if isinstance(policy, tabular.TabularPolicy):
-    exploring = policy.mixed(config.epsilon)
+    exploring = policy.mixed(noise.epsilon)
   else:
-    exploring = composed.EpsilonGreedy(policy, config.epsilon)
-  if not config.greedy_probability:
+    exploring = composed.EpsilonGreedy(policy, noise.epsilon)
+  if not noise.greedy_probability:
     return exploring
   return composed.EpisodeMixture(
       [exploring, target_policy(policy)],
-      [1.0 - config.greedy_probability, config.greedy_probability],
+      [1.0 - noise.greedy_probability, noise.greedy_probability],
   )

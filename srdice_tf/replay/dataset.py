@@ -1,6 +1,7 @@
 """Logged data as tensors that a compiled training loop can sample from."""
 
 import copy
+import hashlib
 
 import numpy as np
 import tensorflow as tf
@@ -92,6 +93,16 @@ class Dataset(tf.Module):
     part.num_transitions = int(is_kept.sum())
     part.num_initial_states = len(episodes)
     return part
+
+  def checksum(self) -> str:
+    """Returns a hash of all contents: what tells two data sets apart."""
+    digest = hashlib.sha256(f'stack {self._frame_stack}'.encode())
+    names = '_rows', '_positions', '_starts', 'actions', 'rewards', 'not_done'
+    for name in names:
+      values = getattr(self, name)
+      digest.update(f'{name} {values.dtype.name} {values.shape}'.encode())
+      digest.update(memoryview(values))  # In place: gigabytes are not copied.
+    return digest.hexdigest()
 
   def thinned(self, every: int) -> 'Dataset':
     """Returns each so-manyth transition, from the first on; all episodes.

@@ -102,12 +102,9 @@ def test_resumed_coverage_equals_uninterrupted(tmp_path):
 _STUDY = study.StudyConfig(
     ('FiveStateChain',),
     ('linear_srdice',),
-    'main',
+    _TASK,
     (0,),
     dataclasses.replace(_ESTIMATORS, select='flow'),
-    truth_episodes=5,
-    policy='random',
-    num_transitions=1000,
 )
 
 
@@ -125,7 +122,8 @@ def test_a_study_is_run_once(tmp_path):
 
 def test_another_policy_of_the_same_name_is_another_run(tmp_path):
   path = tmp_path / 'policy.npy'
-  config = dataclasses.replace(_STUDY, policy=str(path))
+  task = dataclasses.replace(_TASK, policy=str(path))
+  config = dataclasses.replace(_STUDY, task=task)
   np.save(path, np.full((5, 2), 0.5))
   list(study.run(config, str(tmp_path)))
   np.save(path, np.tile([0.25, 0.75], (5, 1)))

@@ -181,9 +181,11 @@ def test_setting_of_the_other_kind_of_actions_is_an_error():
 
 
 def test_sizes_and_noises_are_the_papers():
-  assert settings.CONTINUOUS['easy'] == settings.Setting(500_000, sigma=0.133)
+  assert settings.CONTINUOUS['easy'] == settings.Setting(
+      500_000, target_sigma=0.1, behaviour_sigma=0.133, uniform_probability=0.0
+  )
   assert settings.CONTINUOUS['hard'] == settings.Setting(
-      50_000, sigma=0.2, uniform_probability=0.2
+      50_000, target_sigma=0.1, behaviour_sigma=0.2, uniform_probability=0.2
   )
   assert settings.DISCRETE['main'].epsilon == 0.1
   noise = settings.DISCRETE['noise']
