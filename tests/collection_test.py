@@ -73,6 +73,77 @@ def test_what_a_failing_environment_gave_is_kept(tmp_path):
     assert server.counts == counts
 
 
+def test_collectors_of_any_seed_differ(tmp_path):
+  found = []
+  for seed, collector in ((1000, 0), (0, 1), (0, 0), (1000, 1), (0, 2)):
+    config = fixtures.config(40, seed=seed, collector=collector)
+    path = tmp_path / f'{seed}_{collector}'
+    _collect(path, config)
+    found.append(_contents(path, config)[1])
+  assert len(set(found)) == len(found)
+
+
+def test_streams_of_seed_and_collector_are_apart():
+  config = lambda **fields: fixtures.config(4, **fields)
+  # The first collector's data are those of its seed alone.
+  assert config(seed=7).stream_seed == 7
+  last = 2**31 - 1
+  seeds = [
+      config(seed=seed, collector=collector).stream_seed
+      for seed in (0, 1, 1000, last)
+      for collector in (0, 1, 2, 127)
+  ]
+  assert len(set(seeds)) == len(seeds)
+  for fields in ({'collector': 128}, {'seed': last + 1}, {'collector': -1}):
+    with pytest.raises(errors.UserError, match=f'--{next(iter(fields))}='):
+      config(**fields)
+
+
+@pytest.mark.parametrize(
+    'env_id, size, expected',
+    [
+        # Those of the paper's sizes have what they always had.
+        *((env_id, 50_000, 25) for env_id in environments.CONTINUOUS_TASKS),
+        *((env_id, 500_000, 25) for env_id in environments.CONTINUOUS_TASKS),
+        ('ALE/Pong-v5', 1_000_000, 25),
+        ('ALE/Pong-v5', 100_000, 25),
+        ('GridWalk', 80_000, 25),
+        # Small ones have whole episodes.
+        ('HalfCheetah-v4', 5000, 5),
+        ('HalfCheetah-v4', 10_000, 10),
+        ('HalfCheetah-v4', 25_000, 25),
+        ('HalfCheetah-v4', 7000, 7),
+        ('HalfCheetah-v4', 30_000, 15),
+        ('Pendulum-v1', 5000, 5),
+        ('Reacher-v4', 5000, 10),
+        # Fewer than an episode, and a size that is no multiple of it.
+        ('HalfCheetah-v4', 999, 1),
+        ('HalfCheetah-v4', 5500, 5),
+    ],
+)
+def test_default_number_of_environments(env_id, size, expected):
+  assert collection.default_num_envs(env_id, size) == expected
+
+
+def test_small_data_sets_are_whole_episodes(tmp_path):
+  """5,000 transitions of HalfCheetah are 5 episodes, each to its limit."""
+  config = fixtures.config(
+      5000,
+      env_id='HalfCheetah-v4',
+      num_envs=collection.default_num_envs('HalfCheetah-v4', 5000),
+  )
+  server = _server(tmp_path, capacity=5000)
+  policy = fixtures.behaviour_policy(config)
+  counts = collection.collect(config, policy, server)['counts']
+  env = environments.load(config.env_id)
+  dataset = reader.read_dataset(server.client, collection.codec_of(env))
+  server.stop()
+  assert (counts['episodes'], counts['ended_episodes']) == (5, 5)
+  np.testing.assert_array_equal(np.bincount(dataset.episodes), [1000] * 5)
+  # A time-out is no terminal state.
+  np.testing.assert_array_equal(dataset.not_done, 1.0)
+
+
 class _Killed(BaseException):
   """Stands for SIGKILL: nothing after it is saved."""
 

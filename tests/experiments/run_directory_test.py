@@ -1,0 +1,101 @@
+"""Tests that a run directory knows its run, and its data."""
+
+import dataclasses
+import json
+import shutil
+
+import pytest
+
+from srdice_tf import collection
+from srdice_tf import errors
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.experiments import ope
+from srdice_tf.experiments import setup
+
+_TASK = setup.TaskConfig(
+    'FiveStateChain', 'random', 'main', 200, gamma=0.9, truth_episodes=2
+)
+_ESTIMATORS = config_lib.Config(
+    linear_ridge=1e-6, linear_num_features=16, bootstrap_draws=0
+)
+
+
+def _config(path, **fields):
+  config = ope.RunConfig(
+      _TASK, ('linear_srdice',), _ESTIMATORS, 0, str(path / 'data')
+  )
+  return dataclasses.replace(config, **fields)
+
+
+@pytest.fixture(name='path', scope='module')
+def _path(tmp_path_factory):
+  path = tmp_path_factory.mktemp('run')
+  ope.run(_config(path), str(path / 'run'))
+  return path
+
+
+def test_numbers_and_data_stand_in_the_config(path):
+  found = json.loads((path / 'run' / 'config.json').read_text())
+  assert len(found['dataset_checksum']) == 64
+  task = found['task']
+  assert (task['num_transitions'], task['num_envs']) == (200, 1)
+  assert task['behaviour_policy'] == 'random'
+  assert len(task['behaviour_checksum']) == 64
+
+
+@pytest.mark.parametrize(
+    'fields, name',
+    [
+        ({'task': dataclasses.replace(_TASK, gamma=0.5)}, 'task.gamma=0.9'),
+        ({'seed': 1, 'dataset_dir': ''}, 'seed=0'),
+        ({'holdout_fraction': 0.5}, 'holdout_fraction=0.0'),
+    ],
+)
+def test_another_run_is_found_before_any_work(path, fields, name, monkeypatch):
+  monkeypatch.setattr(setup.Task, 'dataset', None)
+  with pytest.raises(errors.UserError, match=f'{name}, asked for is'):
+    ope.run(_config(path, **fields), str(path / 'run'))
+
+
+def test_data_of_the_same_place_are_told_apart(path, monkeypatch):
+  """The description is the same; the environment, say, was changed."""
+  shutil.rmtree(path / 'data')
+  ope.run(_config(path), str(path / 'run'))  # The same data, collected anew.
+  before = (path / 'run' / 'estimate.json').read_bytes()
+  shutil.rmtree(path / 'data')
+  with monkeypatch.context() as patch:
+    patch.setattr(collection.CollectConfig, 'stream_seed', 99)
+    setup.Task(_TASK).dataset(str(path / 'data'), 0)
+  with pytest.raises(errors.UserError, match='with dataset_checksum='):
+    ope.run(_config(path), str(path / 'run'))
+  assert (path / 'run' / 'estimate.json').read_bytes() == before
+
+
+def test_a_run_without_its_settings_is_refused(path):
+  (path / 'run' / 'config.json').unlink()
+  task = dataclasses.replace(_TASK, gamma=0.5)
+  with pytest.raises(errors.UserError, match='checkpoint.*no config.json'):
+    ope.run(_config(path, task=task), str(path / 'run'))
+  assert not (path / 'run' / 'config.json').exists()
+
+
+@pytest.mark.parametrize(
+    'fields',
+    [
+        {'holdout_fraction': 0.1},  # Of one episode.
+        {'estimators': dataclasses.replace(_ESTIMATORS, select='flow')},
+        {'task': dataclasses.replace(_TASK, setting='hard')},
+    ],
+    ids=['holdout', 'estimator', 'setting'],
+)
+def test_a_refused_setting_claims_nothing(tmp_path, fields):
+  with pytest.raises(errors.UserError):
+    ope.run(_config(tmp_path, **fields), str(tmp_path / 'run'))
+  assert not (tmp_path / 'run').exists()
+
+
+def test_a_path_that_cannot_be_is_found_before_any_work(tmp_path, monkeypatch):
+  monkeypatch.setattr(setup.Task, 'dataset', None)
+  (tmp_path / 'file').touch()
+  with pytest.raises(errors.UserError, match='Not a directory'):
+    ope.run(_config(tmp_path), str(tmp_path / 'file' / 'run'))
