@@ -57,7 +57,8 @@ def run(main: _Main) -> None:
   """Parses the flags, calls `main` and exits.
 
   Exits with 0 or what `main` returns; 2 if flags are wrong; 1 for a UserError
-  or a full disk; 130 on Ctrl-C; 143 on SIGTERM.
+  or a full disk; 3 if all is written but a result is no finite number; 130 on
+  Ctrl-C; 143 on SIGTERM.
 
   Args:
     main: called as absl's app.run calls it, with the program's name in a
@@ -77,7 +78,8 @@ def run(main: _Main) -> None:
     message = _MISSING.sub(r'flag --\1 must be given', str(error))
     code = _fail(f'error: {message}', 2)
   except errors.UserError as error:
-    code = _fail(f'error: {error}', 1)
+    is_written = isinstance(error, errors.NotFiniteError)
+    code = _fail(f'error: {error}', 3 if is_written else 1)
     if error.details:
       print(error.details, file=sys.stderr)
   except Exception as error:

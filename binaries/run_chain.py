@@ -34,6 +34,7 @@ def main(_) -> None:
       f'picture       {os.path.join(_OUTPUT_DIR.value, chain.PICTURE)}\n'
       f'next          tensorboard --logdir={_OUTPUT_DIR.value}'
   )
+  report.check_finite(curves, _OUTPUT_DIR.value)
 
 
 if __name__ == '__main__':

@@ -19,6 +19,7 @@ from binaries import common_flags
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.experiments import coverage
 from srdice_tf.experiments import setup
+from srdice_tf.reports import not_finite
 from srdice_tf.reports import tables
 
 _ENV = common_flags.define_env()
@@ -63,7 +64,10 @@ def main(_) -> None:
   found = coverage.run(config, directory)
   fields = dataclasses.asdict(found)
   print(tables.format_table(('of the intervals', ''), list(fields.items())))
-  print(f'all           {os.path.join(directory, coverage.FILE_NAME)}')
+  path = os.path.join(directory, coverage.FILE_NAME)
+  print(f'all           {path}')
+  not_finite.check({'the mean estimate': found.bias}, path)
+  not_finite.check({'the intervals': found.share}, path)
 
 
 if __name__ == '__main__':

@@ -82,6 +82,7 @@ def main(_) -> None:
   seeds.plot(run_dirs, picture, seeds.title(task, len(run_dirs)))
   print(f'picture       {picture}')
   print(f'next          tensorboard --logdir={output_dir}')
+  seeds.check_finite(run_dirs)
 
 
 if __name__ == '__main__':

@@ -63,6 +63,7 @@ def main(_) -> None:
   print(report.table(runs))
   print(report.truth_lines(runs))
   print(f'all           {path}')
+  report.check_finite(runs, path)
 
 
 if __name__ == '__main__':

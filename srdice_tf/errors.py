@@ -19,3 +19,7 @@ class UserCodeError(UserError):
   def __init__(self, message: str, details: str = ''):
     super().__init__(message)
     self.details = details
+
+
+class NotFiniteError(UserError):
+  """All is written, but not each result is a finite number."""

@@ -8,6 +8,7 @@ from srdice_tf.experiments import estimate_file
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
 from srdice_tf.reports import curves
+from srdice_tf.reports import not_finite
 from srdice_tf.reports import summaries
 
 
@@ -57,6 +58,13 @@ def truth_lines(run_dirs: list[str]) -> str:
   """Returns a line on the truth; on each, if it is not the same for all."""
   values = [estimate_file.truth(run_dir)['target'] for run_dir in run_dirs]
   return '\n'.join(dict.fromkeys(map(summaries.of_truth, values)))
+
+
+def check_finite(run_dirs: list[str]):
+  """Raises an error if a method of a run has no finite estimate."""
+  for run_dir in run_dirs:
+    found = estimate_file.results(run_dir)
+    not_finite.check({r.method: r.estimate for r in found}, run_dir)
 
 
 def _joined(run_dirs, results, metric: str):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from srdice_tf.reports import not_finite
 from srdice_tf.reports import tables
 
 _SHARES = (0.02, 0.1, 0.2, 0.5)  # Of the updates, at which errors are shown.
@@ -32,3 +33,12 @@ def table(curves: Sequence) -> str:
     deviation = tables.deviation(last)
     rows.append([curve.features, curve.method, *numbers, deviation])
   return tables.format_table(columns, rows)
+
+
+def check_finite(curves: Sequence, where: str):
+  """Raises an error if ratios of a trial ended as no finite numbers."""
+  errors = {
+      f'{curve.method} with {curve.features} features': curve.log_mse[:, -1]
+      for curve in curves
+  }
+  not_finite.check({k: float(v.sum()) for k, v in errors.items()}, where)

@@ -7,6 +7,7 @@ import os
 import numpy as np
 
 from srdice_tf.evaluation import log_error
+from srdice_tf.reports import not_finite
 from srdice_tf.reports import summaries
 from srdice_tf.reports import tables
 
@@ -110,6 +111,16 @@ def truth_lines(runs: Sequence) -> str:
   """Returns a line on the truth of each task."""
   lines = [f'{run.env_id}: {summaries.of_truth(run.truth)}' for run in runs]
   return '\n'.join(dict.fromkeys(' '.join(line.split()) for line in lines))
+
+
+def check_finite(runs: Sequence, path: str):
+  """Raises an error if a method of a run has no finite estimate."""
+  estimates = {
+      f'{result.method} on {run.env_id} seed {run.seed}': result.estimate
+      for run in runs
+      for result in run.results
+  }
+  not_finite.check(estimates, path)
 
 
 def line(run) -> str:

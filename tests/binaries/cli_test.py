@@ -73,6 +73,12 @@ def test_return_value_is_the_exit_code(binary):
   assert _result(binary('return 7', '--env=X')) == (7, '', '')
 
 
+def test_results_that_are_not_finite_have_an_exit_code(binary):
+  body = "print('all')\nraise errors.NotFiniteError('no finite result of x')"
+  expected = 3, 'all\n', 'error: no finite result of x\n'
+  assert _result(binary(body, '--env=X')) == expected
+
+
 @pytest.mark.parametrize(
     ('argument', 'message'),
     [

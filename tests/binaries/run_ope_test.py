@@ -225,3 +225,27 @@ def _expect_error(result, parts):
   assert len(lines) == 1, result.stderr
   for part in parts:
     assert part in lines[0]
+
+
+def test_divergence_is_written_and_an_exit_code(tmp_path):
+  run = _run(
+      algo='linear_srdice,dual_dice',
+      dual_dice_learning_rate=1e30,
+      select='none',
+      updates=20,
+      num_transitions=400,
+      truth_episodes=2,
+      dataset_dir=tmp_path / 'data',
+      output_dir=tmp_path / 'run',
+  )
+  assert run.returncode == 3, run.stderr
+  line = run.stderr.strip().splitlines()[-1]
+  assert line.startswith('error: no finite result of dual_dice; ')
+  assert 'diverged' in run.stdout
+  assert 'tensorboard' in run.stdout
+  assert (tmp_path / 'run' / 'curve.png').exists()
+  content = json.loads((tmp_path / 'run/seed0/estimate.json').read_text())
+  linear, dual_dice = content['methods']
+  assert np.isfinite(linear['estimate'])
+  assert np.isnan(dual_dice['estimate'])
+  assert dual_dice['diverged']

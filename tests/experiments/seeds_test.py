@@ -135,3 +135,13 @@ def test_the_title_says_task_setting_and_seeds():
   task = setup.TaskConfig('ALE/Pong-v5', setting='noise')
   assert seeds.title(task, 3) == 'ALE/Pong-v5, noise setting, 3 seeds'
   assert seeds.title(setup.TaskConfig('Hopper-v4'), 1) == 'Hopper-v4, 1 seed'
+
+
+def test_a_run_without_a_finite_estimate_is_an_error(tmp_path):
+  for name in ('a', 'b'):
+    (tmp_path / name).mkdir()
+  good = _run_dir(tmp_path / 'a', {'srdice': [1.0], 'dual_dice': [2.0]})
+  bad = _run_dir(tmp_path / 'b', {'srdice': [1.0], 'dual_dice': []})
+  seeds.check_finite([good])
+  with pytest.raises(errors.NotFiniteError, match=f'dual_dice; .*{bad}'):
+    seeds.check_finite([good, bad])
