@@ -27,7 +27,8 @@ def _chain_value(gamma):
 
 
 @pytest.mark.parametrize('gamma', [0.9, 0.99])
-def test_chain_value_is_exact_within_three_errors(gamma):
+def test_chain_value_is_exact_within_three_errors(gamma, monkeypatch):
+  monkeypatch.setattr(truth, 'BATCH_SIZE', 400)  # A step takes one call.
   policy = _random_policy('FiveStateChain')
   value = truth.policy_value('FiveStateChain', policy, gamma, 400, seed=1)
   exact = _chain_value(gamma)
@@ -35,8 +36,9 @@ def test_chain_value_is_exact_within_three_errors(gamma):
   assert value.standard_error < 0.1 * exact
 
 
-def test_time_limit_is_no_end():
+def test_time_limit_is_no_end(monkeypatch):
   """With the limit kept, rewards after 200 steps are lost: gamma^200 = 0.13."""
+  monkeypatch.setattr(truth, 'BATCH_SIZE', 400)
   policy = _random_policy('FiveStateChain')
   arguments = ('FiveStateChain', policy, 0.99, 400)
   whole = truth.policy_value(*arguments, seed=1)
