@@ -56,6 +56,10 @@ def fault(description) -> str | None:
       return f'its field {name} is {_short(description[name])}'
   if description['status'] == COMPLETE and not description['environment']:
     return 'it names no environment'
+  number = description['num_transitions']
+  is_full = description['counts']['transitions'] == number > 0
+  if description['status'] == COLLECTING and is_full:
+    return f'its status is {COLLECTING}, but it has all {number} transitions'
   missing = checkpoints.FILES - description['checksums'].keys()
   if missing:
     return f'its checksums lack {", ".join(sorted(missing))}'

@@ -79,7 +79,7 @@ class DatasetDirectory:
         description = json.load(file)
     except FileNotFoundError:
       raise errors.UserError(self._missing()) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
       raise errors.UserError(
           f'{self._json_path}: not readable as JSON ({error}); {_ADVICE}.'
       ) from error

@@ -116,6 +116,7 @@ def test_damaged_description(copy):
       ('', 'not readable as JSON'),
       ('{', 'not readable as JSON'),
       (file.read_text()[:-40], 'not readable as JSON'),
+      ('[' * 100_000, 'not readable as JSON'),
       ('[1, 2]', 'holds a list'),
       ('{}', 'no field format'),
       (_edited(description, format=1), 'format is 1'),
@@ -124,6 +125,8 @@ def test_damaged_description(copy):
           for name in ('status', 'counts', 'checkpoint', 'checksums')
       ),
       (_edited(description, status='done'), "status is 'done'"),
+      (_edited(description, status='collecting'),
+       'status is collecting, but it has all 100'),
       (_edited(description, counts=[1]), 'counts is'),
       (_edited(description, counts={'transitions': 'x'}), 'counts is'),
       (_edited(description, checkpoint='../elsewhere'), 'checkpoint is'),
