@@ -205,6 +205,7 @@ def _run(task, config: RunConfig, run_dir, server_timeout) -> list[Result]:
   )
   with metrics_lib.MetricsWriter(run_dir) as writer:
     writer.truncate(lambda _, phase, step: step <= trainer.step_of(phase))
+    _check_metrics(trainer, estimators, run_dir)
     _train(trainer, estimators, truth['target'].value, writer, scorer)
     results = _results(trainer, estimators, truth, run_dir, scorer)
     whole = task.problem(dataset) if config.holdout_fraction else None
@@ -220,6 +221,22 @@ def _run(task, config: RunConfig, run_dir, server_timeout) -> list[Result]:
   title = f'{config.task.env_id}, {config.task.setting} setting'
   _plot(title, truth, results, run_dir)
   return results
+
+
+def _check_metrics(trainer, estimators, run_dir: str):
+  """Raises an error if metrics.csv lacks what the checkpoint has reported."""
+  found = curves_of(run_dir, 'estimate')
+  for name, estimator in estimators.items():
+    last = trainer.step_of(estimator.phases[-1].name)
+    wanted = [*range(_INTERVAL, last, _INTERVAL), last] if last else []
+    steps, _ = found.get(name, ((), ()))
+    if list(steps) != wanted:
+      path = os.path.join(run_dir, metrics_lib.FILE_NAME)
+      raise errors.UserError(
+          f'{path}: has {len(steps)} estimates of {name}, of which the'
+          f' checkpoint has made {len(wanted)}: it was cut short or edited;'
+          f' remove {run_dir} to begin anew.'
+      )
 
 
 def _problems(task: setup.Task, dataset, config: RunConfig):
@@ -280,10 +297,11 @@ def _results(trainer, estimators, truth, run_dir, scorer) -> list[Result]:
       )
     interval = None if diverged else scorer.interval(estimator)
     steps_and_errors = errors_of.get(name)
+    error = float(log_error.log_error(estimate, target.value))
     smoothed = (
         log_error.smooth(steps_and_errors[1])[-1]
         if steps_and_errors is not None
-        else float('nan')
+        else error
     )
     results.append(
         Result(
@@ -291,7 +309,7 @@ def _results(trainer, estimators, truth, run_dir, scorer) -> list[Result]:
             estimate=estimate,
             truth=target.value,
             truth_error=target.standard_error,
-            log_error=float(log_error.log_error(estimate, target.value)),
+            log_error=error,
             smoothed_log_error=float(smoothed),
             seconds=trainer.seconds_of(name),
             diverged=diverged,

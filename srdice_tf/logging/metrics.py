@@ -16,6 +16,7 @@ from srdice_tf import errors
 FILE_NAME = 'metrics.csv'
 # Beside metrics.csv, so that `tensorboard --logdir` finds a run as a whole.
 EVENTS_DIRECTORY = 'events'
+_ADVICE = 'remove the run directory to begin anew'
 _MOST_VALUES = 50_000  # Of a histogram.
 
 
@@ -127,12 +128,16 @@ def read_metrics(path: str) -> list[Metric]:
     with open(path, 'rb') as file:
       text = _whole_lines(file.read()).decode()
   except (OSError, UnicodeDecodeError) as error:
-    raise errors.UserError(f'{path}: cannot be read: {error}.') from error
+    raise errors.UserError(
+        f'{path}: cannot be read ({error}); {_ADVICE}.'
+    ) from error
   lines = list(csv.reader(io.StringIO(text)))
   header = ','.join(Metric._fields)
   if lines and lines[0] != list(Metric._fields):
     found = ','.join(lines[0])
-    raise errors.UserError(f'{path}: found {found}, expected {header}.')
+    raise errors.UserError(
+        f'{path}: found {found[:80]}, expected {header}; {_ADVICE}.'
+    )
   return [_metric(path, cells, header) for cells in lines[1:]]
 
 
@@ -143,7 +148,7 @@ def _metric(path: str, cells: list[str], header: str) -> Metric:
   except ValueError as error:
     found = ','.join(cells)
     raise errors.UserError(
-        f'{path}: found the line {found!r}, expected {header}.'
+        f'{path}: found the line {found[:80]!r}, expected {header}; {_ADVICE}.'
     ) from error
 
 
