@@ -63,7 +63,7 @@ def main(_) -> None:
       setup.TaskConfig(_ENV.value, num_envs=_NUM_ENVS.value or 0, **_DATA())
   )
   config = task.collect_config(_SEED.value, _COLLECTOR.value)
-  with _server(config.num_transitions) as server:
+  with _server(task) as server:
     description = collection.collect(
         config, task.behaviour, server, _SAVE_SECONDS.value
     )
@@ -71,7 +71,7 @@ def main(_) -> None:
   print(summaries.of_collection(description, place, time.time() - start))
 
 
-def _server(num_transitions: int):
+def _server(task: setup.Task):
   if _REVERB_ADDRESS.value:
     if _DATASET_DIR.value:
       raise errors.UserError(
@@ -83,8 +83,9 @@ def _server(num_transitions: int):
     )
   if not _DATASET_DIR.value:
     raise errors.UserError('--dataset_dir: say where to keep the data set.')
+  task.check_memory()
   directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)
-  return server_lib.ReplayServer(directory, num_transitions)
+  return server_lib.ReplayServer(directory, task.config.num_transitions)
 
 
 if __name__ == '__main__':

@@ -18,6 +18,7 @@ from absl import flags
 
 from binaries import cli
 from srdice_tf import interrupts
+from srdice_tf import limits
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import network
 from srdice_tf.replay import server as server_lib
@@ -39,6 +40,7 @@ _HOST = flags.DEFINE_enum(
     'Who may reach the server, which asks for no password: this machine only,'
     ' or all who can reach the port.',
 )
+_LEAST_BYTES = 32  # Of a transition, whatever it is of.
 _REACH = {
     True: 'only this machine can reach it; --host=0.0.0.0 opens it',
     False: 'all who can reach this machine can read and change its data',
@@ -46,6 +48,9 @@ _REACH = {
 
 
 def main(_) -> None:
+  limits.check_memory(
+      'capacity', _CAPACITY.value, lambda size: size * _LEAST_BYTES
+  )
   directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)
   server = server_lib.ReplayServer(
       directory, _CAPACITY.value, _PORT.value, _HOST.value

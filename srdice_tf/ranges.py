@@ -17,6 +17,8 @@ from srdice_tf import errors
 
 _KEY = 'range'
 _MAX_SEED = 2**31 - 1
+# TensorFlow's numbers: int32, and float32, in which more is infinite.
+_MAX_WHOLE, _MAX_REAL = 2**31 - 1, 3e38
 _REQUIRED = dataclasses.MISSING
 _KINDS = {
     int: (numbers.Integral, 'a whole number'),
@@ -103,6 +105,7 @@ def check(config):
       raise errors.UserError(
           f'--{field.name}={value}: expected {expected}.'
       )
+    _check_size(field.name, value)
 
 
 def check_list(name: str, values: Collection):
@@ -129,6 +132,16 @@ def check_seeds(seeds: Collection[int]):
       raise errors.UserError(
           f'--seed={value}: expected all seeds from 0 to {_MAX_SEED:,}.'
       )
+
+
+def _check_size(name: str, value):
+  """Raises an error if TensorFlow has no such number."""
+  if not isinstance(value, numbers.Real):
+    return
+  is_whole = isinstance(value, numbers.Integral)
+  most = _MAX_WHOLE if is_whole else _MAX_REAL
+  if abs(value) > most:
+    raise errors.UserError(f'--{name}={value}: expected at most {most:,}.')
 
 
 def _is_of(value, kind) -> bool:

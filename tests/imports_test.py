@@ -10,7 +10,7 @@ from tests import source_tree
 # What each part of srdice_tf may import. A new part needs a line here.
 _BASE = {
     'errors', 'types', 'finite', 'memory', 'checksums', 'ranges', 'csv_file',
-    'locks',
+    'locks', 'limits',
 }
 _DATA = _BASE | {'environments', 'policies', 'replay'}
 _SERVICES = {'logging', 'interrupts', 'config_file', 'checkpoints'}
@@ -24,6 +24,7 @@ _ALLOWED = {
     'ranges': {'errors'},
     'csv_file': {'errors'},
     'locks': {'errors'},
+    'limits': {'errors'},
     'logging': _BASE,
     'interrupts': {'logging'},
     'config_file': _BASE,

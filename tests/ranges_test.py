@@ -60,6 +60,13 @@ def test_what_is_in_range_passes():
   _Example(size=1, unset=0.0)
 
 
+@pytest.mark.parametrize('field', ['size', 'rate'])
+def test_numbers_that_tensorflow_does_not_have_are_refused(field):
+  value = {'size': 2**31, 'rate': 1e39}[field]
+  with pytest.raises(errors.UserError, match=f'--{field}=.*at most'):
+    _Example(**{'size': 1, field: value})
+
+
 _FIELDS = [
     field
     for field in dataclasses.fields(config_lib.Config)
@@ -72,6 +79,23 @@ def test_each_number_of_the_estimators_has_a_range(field):
   for value in (-1, math.nan, math.inf):
     with pytest.raises(errors.UserError, match=f'--{field.name}='):
       config_lib.Config(**{field.name: value})
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        'num_features', 'start_pool', 'hidden_units', 'batch_size',
+        'ratio_batch_size',
+    ],
+)
+def test_sizes_that_cannot_fit_the_memory_are_refused(name):
+  with pytest.raises(errors.UserError, match=rf'--{name}=\d+: needs .*at most'):
+    config_lib.Config(**{name: 2**31 - 1})
+
+
+def test_draws_that_would_take_hours_are_refused():
+  with pytest.raises(errors.UserError, match='from 0 to 100,000'):
+    config_lib.Config(bootstrap_draws=10**7)
 
 
 def test_lists_have_members_each_once():

@@ -3,6 +3,7 @@
 import dataclasses
 
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf import ranges
 
 
@@ -96,10 +97,24 @@ class Config:
   linear_scale: float = ranges.positive(1.0)
   linear_ridge: float = ranges.at_least(0, 1e-3)
   linear_next_actions: int = ranges.at_least(1, 4)
-  bootstrap_draws: int = ranges.at_least(0, 200)
+  # More would take hours.
+  bootstrap_draws: int = ranges.between(0, 100_000, 200)
 
   def __post_init__(self):
     ranges.check(self)
+    layers = self.hidden_layers
+    needed = {
+        # Weights, gradients and Adam's two means, in float32.
+        'hidden_units': lambda units: 16 * units * (1 + (layers - 1) * units),
+        # E[phi phi^T], its factor and what it is summed from, in float64.
+        'num_features': lambda f: 32 * f * f + 16 * f * self.hidden_units,
+        # What layers give, and its gradients.
+        'batch_size': lambda size: 8 * size * layers * self.hidden_units,
+        'ratio_batch_size': lambda size: 8 * size * self.num_features,
+        'start_pool': lambda size: 4 * size * self.num_features,  # psi
+    }
+    for name, bytes_of in needed.items():
+      limits.check_memory(name, getattr(self, name), bytes_of)
 
 
 PRESETS = {

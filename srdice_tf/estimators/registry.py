@@ -4,6 +4,7 @@ from collections.abc import Sequence
 import functools
 
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf import ranges
 from srdice_tf.estimators import base
 from srdice_tf.estimators import config as config_lib
@@ -54,6 +55,10 @@ def make_estimators(
 ) -> dict[str, base.Estimator]:
   """Returns estimators by name; what they can share they share."""
   check_names(names)
+  if any(name in _OVER_REPRESENTATION for name in names):
+    limits.check_memory(
+        'num_features', config.num_features, lambda f: 4 * problem.size * f
+    )
   shared = functools.cache(
       lambda: representation.Representation(problem, config, seed)
   )

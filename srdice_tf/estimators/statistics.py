@@ -7,12 +7,12 @@ Features are computed in float32, chunk by chunk, and never kept.
 
 from collections.abc import Iterator
 import dataclasses
-import os
 
 import numpy as np
 import tensorflow as tf
 
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf.estimators import expectations as expectations_lib
 from srdice_tf.estimators import features as features_lib
 from srdice_tf.estimators import flow
@@ -184,7 +184,7 @@ def num_groups_of(num_episodes: int, num_features: int) -> int:
 
 def check_memory(flag: str, num_features: int):
   """Raises an error that names the largest number of features possible."""
-  available = _available_bytes()
+  available = limits.available_bytes()
   # Two groups, several sums of them, a matrix and its factors.
   if _WORKING_COPIES * _bytes(num_features) <= available:
     return
@@ -201,15 +201,6 @@ def check_memory(flag: str, num_features: int):
 def _bytes(num_features: int) -> int:
   """Returns the size of one group's products."""
   return 8 * num_features * (num_features + flow.NUM_FUNCTIONS + 1)
-
-
-def _available_bytes() -> int:
-  try:
-    with open('/proc/meminfo') as file:
-      fields = dict(line.split(':') for line in file)
-    return 1024 * int(fields['MemAvailable'].split()[0])
-  except (OSError, KeyError):
-    return os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE')
 
 
 def group_of_episodes(num_episodes: int, num_groups: int) -> np.ndarray:

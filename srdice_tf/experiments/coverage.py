@@ -95,13 +95,14 @@ def run(config: CoverageConfig, directory: str) -> Coverage:
   of whole episodes of its own.
   """
   task = setup.Task(config.task)
-  config_file.claim(directory, dataclasses.replace(config, task=task.config))
-  path = os.path.join(directory, FILE_NAME)
-  rows = _read(path, config.num_datasets)
   size = config.task.num_transitions * config.num_datasets
   collected = setup.Task(dataclasses.replace(config.task, num_transitions=size))
+  collected.check_memory()
+  path = os.path.join(directory, FILE_NAME)
+  rows = _read(path, config.num_datasets)
+  whole = dataclasses.replace(config, task=task.config)
+  config_file.check(directory, whole, traces=[FILE_NAME])
   data = collected.dataset(os.path.join(directory, 'data'), config.seed)
-  truth = truths.of_task(task, directory, ['target'])['target']
   if data.num_initial_states < 2 * config.num_datasets:
     raise errors.UserError(
         f'--num_datasets={config.num_datasets}: there are'
@@ -110,6 +111,9 @@ def run(config: CoverageConfig, directory: str) -> Coverage:
   parts = np.array_split(
       np.arange(data.num_initial_states), config.num_datasets
   )
+  _make(task.problem(data.of_episodes(parts[0])), config)  # Checks settings.
+  config_file.claim(directory, whole)
+  truth = truths.of_task(task, directory, ['target'])['target']
   progress = progress_lib.Progress(
       len(parts), 'data sets', 'coverage', initial=len(rows)
   )
@@ -122,11 +126,15 @@ def run(config: CoverageConfig, directory: str) -> Coverage:
   return summary(rows, truth)
 
 
-def _fit(problem, config: CoverageConfig) -> list[float]:
-  """Returns what a row of coverage.csv holds of one data set."""
-  made = registry.make_estimators(
+def _make(problem, config: CoverageConfig):
+  return registry.make_estimators(
       [_METHOD], problem, config.estimators, config.seed
   )
+
+
+def _fit(problem, config: CoverageConfig) -> list[float]:
+  """Returns what a row of coverage.csv holds of one data set."""
+  made = _make(problem, config)
   training.Trainer(made).run()
   estimator = made[_METHOD]
   scorer = scoring.Scorer(problem, None, config.estimators, config.seed)

@@ -9,6 +9,7 @@ import tensorflow as tf
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf import ranges
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import problem as problem_lib
@@ -63,7 +64,7 @@ class TaskConfig(settings.Noise):
   truth_max_episodes: int = ranges.at_least(2, 1000)
   keep_time_limit: bool = False
   behaviour_policy: str = ''
-  num_envs: int = ranges.at_least(0, 0)
+  num_envs: int = ranges.between(0, collection.MOST_ENVS, 0)
   policy_checksum: str = ''
   behaviour_checksum: str = ''
 
@@ -196,7 +197,16 @@ class Task:
     check_dataset(dataset, path)
     return dataset
 
+  def check_memory(self):
+    """Raises an error if this machine cannot hold the data."""
+    limits.check_memory(
+        'num_transitions',
+        self.config.num_transitions,
+        lambda size: size * self.codec.row_bytes,
+    )
+
   def _collect(self, path: str, seed: int):
+    self.check_memory()
     config = self.collect_config(seed)
     directory = directory_lib.DatasetDirectory(path)
     with server_lib.ReplayServer(directory, config.num_transitions) as server:

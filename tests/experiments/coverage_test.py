@@ -74,6 +74,26 @@ def test_a_damaged_file_is_one_line(tmp_path, content, found):
   assert '\n' not in message
 
 
+def test_a_refused_setting_does_not_claim_the_directory(tmp_path):
+  wrong = dataclasses.replace(_ESTIMATORS, linear_features='x')
+  with pytest.raises(errors.UserError, match='--linear_features=x'):
+    coverage.run(
+        dataclasses.replace(_CONFIG, estimators=wrong), str(tmp_path)
+    )
+  assert not (tmp_path / 'config.json').exists()
+  (tmp_path / coverage.FILE_NAME).write_text(_HEADER)
+  with pytest.raises(errors.UserError, match='but no config.json'):
+    coverage.run(_CONFIG, str(tmp_path))
+
+
+def test_data_that_cannot_fit_are_refused(tmp_path):
+  task = dataclasses.replace(_TASK, num_transitions=10**9)
+  config = dataclasses.replace(_CONFIG, task=task)
+  with pytest.raises(errors.UserError, match='--num_transitions=.* at most'):
+    coverage.run(config, str(tmp_path / 'run'))
+  assert not (tmp_path / 'run').exists()
+
+
 def test_intervals_need_draws():
   few = dataclasses.replace(_ESTIMATORS, bootstrap_draws=9)
   with pytest.raises(errors.UserError, match='--bootstrap_draws=9: too few'):

@@ -8,6 +8,7 @@ import pytest
 
 from srdice_tf import collection
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
@@ -55,6 +56,38 @@ def test_another_run_is_found_before_any_work(path, fields, name, monkeypatch):
   monkeypatch.setattr(setup.Task, 'dataset', None)
   with pytest.raises(errors.UserError, match=f'{name}, asked for is'):
     ope.run(_config(path, **fields), str(path / 'run'))
+
+
+def test_metrics_that_were_cut_are_one_line(path, tmp_path):
+  shutil.copytree(path / 'run', tmp_path / 'run')
+  metrics = tmp_path / 'run' / 'metrics.csv'
+  lines = metrics.read_text().splitlines(keepends=True)
+  for kept in ([], lines[:1], lines[:-1][:2]):
+    metrics.write_text(''.join(kept))
+    with pytest.raises(errors.UserError) as error:
+      ope.run(_config(path), str(tmp_path / 'run'))
+    message = str(error.value)
+    assert message.startswith(f'{metrics}: has 0 estimates of linear_srdice')
+    assert message.endswith(f"remove {tmp_path / 'run'} to begin anew.")
+
+
+def test_sizes_that_cannot_fit_leave_nothing_behind(
+    path, tmp_path, monkeypatch
+):
+  task = dataclasses.replace(_TASK, num_transitions=2 * 10**9)
+  config = dataclasses.replace(
+      _config(tmp_path), task=task, dataset_dir=str(tmp_path / 'data')
+  )
+  with pytest.raises(errors.UserError, match='--num_transitions=.* at most'):
+    ope.run(config, str(tmp_path / 'run'))
+  config = _config(path, algos=('srdice',))
+  config = dataclasses.replace(config, estimators=dataclasses.replace(
+      _ESTIMATORS, hidden_units=8
+  ))
+  monkeypatch.setattr(limits, 'available_bytes', lambda: 4 * 200 * 100)
+  with pytest.raises(errors.UserError, match='--num_features=256.*most 100.'):
+    ope.run(config, str(tmp_path / 'run'))
+  assert not list(tmp_path.iterdir())
 
 
 def test_data_of_the_same_place_are_told_apart(path, monkeypatch):

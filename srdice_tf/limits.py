@@ -1,0 +1,39 @@
+"""What cannot fit the memory is refused before any work, with the limit."""
+
+import bisect
+from collections.abc import Callable
+import os
+
+from srdice_tf import errors
+
+
+def check_memory(flag: str, value: int, needed: Callable[[int], int]):
+  """Raises an error if a size needs more memory than there is.
+
+  Args:
+    flag: name of the setting.
+    value: of the setting.
+    needed: bytes that a value needs at least; it grows with the value.
+
+  Raises:
+    UserError: which names the largest value that fits.
+  """
+  available = available_bytes()
+  if needed(value) <= available:
+    return
+  values = range(min(value, available))  # Each of them needs a byte at least.
+  most = bisect.bisect_right(values, available, key=needed) - 1
+  raise errors.UserError(
+      f'--{flag}={value}: needs {needed(value) / 2**30:,.1f} GiB of memory,'
+      f' {available / 2**30:,.1f} GiB are free: at most {max(most, 0)}.'
+  )
+
+
+def available_bytes() -> int:
+  """Returns the memory that is free, or can be made so."""
+  try:
+    with open('/proc/meminfo') as file:
+      fields = dict(line.split(':') for line in file)
+    return 1024 * int(fields['MemAvailable'].split()[0])
+  except (OSError, KeyError):
+    return os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE')
