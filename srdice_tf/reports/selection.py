@@ -7,6 +7,7 @@ import numpy as np
 from scipy import stats
 
 from srdice_tf import csv_file
+from srdice_tf import errors
 from srdice_tf.evaluation import log_error
 from srdice_tf.reports import tables
 
@@ -52,12 +53,15 @@ def write(run_dir: str, scores: Sequence, truth: float) -> None:
 
 def read(run_dir: str) -> list[dict]:
   """Returns the rows of a run's selection.csv; none if it has none."""
-  return csv_file.read(
-      os.path.join(run_dir, FILE_NAME),
-      _COLUMNS,
-      f'remove {run_dir} to choose anew',
-      text_columns=('features',),
-  )
+  path = os.path.join(run_dir, FILE_NAME)
+  advice = f'remove {run_dir} to choose anew'
+  rows = csv_file.read(path, _COLUMNS, advice, text_columns=('features',))
+  for row in rows:
+    if not row['F'].is_integer():
+      raise errors.UserError(
+          f'{path}: F is {row["F"]}, expected a number of features; {advice}.'
+      )
+  return rows
 
 
 def rank_correlation(run_dir: str) -> float:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from srdice_tf import errors
 from srdice_tf.estimators import selection as selection_lib
 from srdice_tf.evaluation import truth as truth_lib
 from srdice_tf.reports import selection
@@ -126,3 +127,14 @@ def test_selection_file_and_correlation(tmp_path):
   assert selection.rank_correlation(str(tmp_path)) == pytest.approx(expected)
   assert 'the best of 4 settings' in selection.lines(str(tmp_path))
   assert selection.lines(str(tmp_path / 'none')) == ''
+
+
+@pytest.mark.parametrize('size', ['nan', 'inf', '8.5'])
+def test_a_damaged_number_of_features_is_one_line(tmp_path, size):
+  setting = selection_lib.Setting('random', 64, 1.0, 1e-3)
+  scores = [selection_lib.Score(setting, 0.1, 1.0)]
+  selection.write(str(tmp_path), scores, truth=2.0)
+  path = tmp_path / selection.FILE_NAME
+  path.write_text(path.read_text().replace(',64,', f',{size},'))
+  with pytest.raises(errors.UserError, match=f'selection.csv: F is {size},'):
+    selection.lines(str(tmp_path))
