@@ -46,7 +46,8 @@ class RunConfig:
     reverb_address: of a server that has the data instead.
     holdout_fraction: share of the episodes that is not fitted: flow residuals
       are measured on it.
-    truth_dir: where the truth is kept; '' for with the data.
+    truth_dir: where the truth is kept; '' for with the data, where these may be
+      written, else with the run; below data/ if the data are there by default.
     dataset_checksum: of the contents of the data, which `run` fills in.
   """
 
@@ -133,8 +134,13 @@ def resolve(
     found.check_policy(config.task, task.config)
   config = dataclasses.replace(config, task=task.config, seed=seed or 0)
   if not config.dataset_dir and not config.reverb_address:
-    path = task.dataset_dir(_DATA_ROOT, config.seed)
-    config = dataclasses.replace(config, dataset_dir=path)
+    # All seeds and methods have the same truth.
+    name = config.task.env_id.replace('/', '_')
+    config = dataclasses.replace(
+        config,
+        dataset_dir=task.dataset_dir(_DATA_ROOT, config.seed),
+        truth_dir=config.truth_dir or os.path.join(_DATA_ROOT, 'truth', name),
+    )
   return task, config
 
 
@@ -198,8 +204,7 @@ def _run(task, config: RunConfig, run_dir, server_timeout) -> list[Result]:
       config.algos, problem, config.estimators, config.seed
   )
   config_file.claim(run_dir, config, traces=TRACES)
-  beside = run_dir if config.reverb_address else config.dataset_dir
-  truth = truths.of_task(task, config.truth_dir or beside)
+  truth = truths.of_task(task, _truth_dir(config, run_dir))
   trainer = training.Trainer(
       estimators, os.path.join(run_dir, 'checkpoint'), _INTERVAL
   )
@@ -237,6 +242,13 @@ def _check_metrics(trainer, estimators, run_dir: str):
           f' checkpoint has made {len(wanted)}: it was cut short or edited;'
           f' remove {run_dir} to begin anew.'
       )
+
+
+def _truth_dir(config: RunConfig, run_dir: str) -> str:
+  if config.truth_dir:
+    return config.truth_dir
+  is_writable = os.access(config.dataset_dir, os.W_OK)
+  return config.dataset_dir if is_writable else run_dir
 
 
 def _problems(task: setup.Task, dataset, config: RunConfig):
