@@ -311,9 +311,13 @@ def _restore(checkpoint, path: str | None):
   if path is None:
     return
   try:
-    # Optimisers get their values when their first step makes them.
-    checkpoint.read(os.path.join(path, _WEIGHTS)).expect_partial()
-  except (tf.errors.OpError, ValueError, OSError) as error:
+    status = checkpoint.read(os.path.join(path, _WEIGHTS))
+    # Optimisers get their values when their first step makes them; all else
+    # must be there, or would be as untrained as it is made.
+    status.expect_partial().assert_existing_objects_matched()
+  except (
+      tf.errors.OpError, ValueError, OSError, AssertionError
+  ) as error:
     reason = str(error).strip().splitlines()[0]
     raise errors.UserError(
         f'{os.path.relpath(path)}: the checkpoint cannot be read ({reason});'

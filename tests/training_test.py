@@ -27,6 +27,8 @@ _CONFIG = config_lib.Config(
     batch_size=16,
     ratio_batch_size=32,
     start_pool=32,
+    normalise_features=True,
+    estimate_samples=20,
 )
 _NAMES = registry.NAMES
 
@@ -228,10 +230,17 @@ def test_damaged_checkpoint_is_one_line(
   assert '\n' not in str(error.value)
 
 
-def test_checkpoint_of_other_sizes_is_one_line(chain, trained, tmp_path):
+@pytest.mark.parametrize(
+    'names, changes',
+    [(['deep_td'], {'hidden_units': 9}), (['deep_td', 'deep_sr'], {})],
+    ids=['of other sizes', 'that lacks variables'],
+)
+def test_checkpoint_that_does_not_fit_is_one_line(
+    chain, trained, tmp_path, names, changes
+):
   shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
-  config = dataclasses.replace(_CONFIG, num_features=9)
-  estimators = registry.make_estimators(['deep_td'], chain.problem, config, 1)
+  config = dataclasses.replace(_CONFIG, **changes)
+  estimators = registry.make_estimators(names, chain.problem, config, 1)
   message = 'checkpoint cannot be read .*; remove it to train anew'
   with pytest.raises(errors.UserError, match=message) as error:
     training.Trainer(estimators, str(tmp_path))

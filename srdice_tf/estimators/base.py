@@ -78,6 +78,13 @@ class RatioEstimator(Estimator):
 
   _over_data = None
 
+  def __init__(self, *args):
+    super().__init__(*args)
+    # Steps of the ratios, which they count themselves; closed forms have none.
+    self._num_updates = tf.Variable(
+        0, trainable=False, dtype=tf.int64, name='num_updates'
+    )
+
   def ratio(self, inputs: tf.Tensor) -> tf.Tensor:
     """Returns the density ratios [B] of (s, a) as vectors [B, S + A]."""
     raise NotImplementedError
@@ -98,7 +105,30 @@ class RatioEstimator(Estimator):
     return tf.reduce_mean(ratios * tf.cast(rewards, ratios.dtype))
 
   def estimate(self) -> tf.Tensor:
+    """Returns E_D[ratio r], of all data or of `estimate_samples` drawn.
+
+    Which are drawn depends on seed, method and updates: after other updates
+    other ones, and again the same where a run resumes.
+    """
+    if not self.config.estimate_samples:
+      return self._estimate_of_all()
+    stream = tf.constant(stable_hash(f'{self.name} {self.seed}'), tf.int64)
+    index = tf.random.stateless_uniform(
+        [self.config.estimate_samples],
+        tf.stack([stream, self._num_updates]),
+        maxval=self.problem.size,
+        dtype=tf.int32,
+    )  # [N]
+    ratios = self._ratios_at(index)
+    rewards = tf.gather(self.problem.dataset.rewards, index)
+    return tf.reduce_mean(ratios * tf.cast(rewards, ratios.dtype))
+
+  def _estimate_of_all(self) -> tf.Tensor:
     return self.value_of(self.problem.dataset.rewards)
+
+  def _ratios_at(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns the density ratios [N] of some transitions."""
+    return tf.gather(self.ratios(), index)
 
 
 def stable_hash(name: str) -> int:

@@ -35,6 +35,9 @@ class Config:
     feature_weight: of mean(phi^2) in it, on frames.
     ridge: added to E[phi phi^T], as a share of its mean diagonal.
     start_pool: pairs (s0, a0) whose psi the phases of w sample from.
+    feature_product: w.phi of SR-DICE and Deep SR over the features: mean, sum.
+    normalise_features: whether phi and psi in it are divided by phi's mean.
+    estimate_samples: N transitions that an estimate by ratios draws; 0 for all.
     dual_dice_power: p of DualDICE's convex function |w|^p / p.
     gradient_dice_norm_weight: lambda of GradientDICE.
     gradient_dice_f_penalty: whether GradientDICE has its -1/2 E[f^2].
@@ -78,6 +81,9 @@ class Config:
   feature_weight: float = ranges.at_least(0, 0.1)
   ridge: float = ranges.at_least(0, 1e-6)
   start_pool: int = ranges.at_least(1, 16_384)
+  feature_product: str = ranges.one_of(('mean', 'sum'), 'mean')
+  normalise_features: bool = False
+  estimate_samples: int = ranges.between(0, 100_000_000, 0)
   dual_dice_power: float = ranges.inside(1, 1_000, 2.0)
   gradient_dice_norm_weight: float = ranges.at_least(0, 1.0)
   gradient_dice_f_penalty: bool = True
@@ -143,16 +149,25 @@ _FRAMES = Config(
     ratio_learning_rate=3e-4,
     adam_epsilon=1.5e-4,
     ratio_adam_epsilon=1e-8,
+    # Pixels over 255 make phi so small that w would not arrive otherwise.
+    normalise_features=True,
 )
 FRAME_PRESETS = {
     # As printed: pixels from 0 to 255, and so few copies to the target that
     # rewards far away do not arrive.
     'paper': dataclasses.replace(
-        _FRAMES, pixel_scale=1.0, target_interval=8_000
+        _FRAMES,
+        pixel_scale=1.0,
+        target_interval=8_000,
+        normalise_features=False,
     ),
     'fixed': _FRAMES,
     'quick': dataclasses.replace(
-        _FRAMES, encoder_steps=1_000, successor_steps=2_000, updates=2_000
+        _FRAMES,
+        encoder_steps=1_000,
+        successor_steps=2_000,
+        updates=2_000,
+        ratio_learning_rate=3e-3,
     ),
 }
 

@@ -5,7 +5,7 @@ import tensorflow as tf
 from srdice_tf import losses
 from srdice_tf.estimators import base
 from srdice_tf.estimators import representation as representation_lib
-from srdice_tf.networks import layers
+from srdice_tf.networks import encoder
 
 
 class DeepSR(base.Estimator):
@@ -16,12 +16,8 @@ class DeepSR(base.Estimator):
         'deep_sr', representation.problem, representation.config, seed
     )
     self._representation = representation
-    self._w = layers.dense(
-        1, self.config.num_features, self.init_rng, use_bias=False
-    )
-    self._w.build([None, self.config.num_features])
+    self._product = encoder.FeatureProduct(self.config, self.init_rng)
     self._optimizer = base.ratio_adam(self.config)
-    self._mean_start = None
     self.phases = (
         *representation.phases,
         base.Phase(
@@ -35,8 +31,7 @@ class DeepSR(base.Estimator):
 
   def _prepare(self):
     self._representation.prepare_starts()
-    mean = self._representation.mean_start_successor  # [F]
-    self._mean_start = tf.cast(mean, tf.float32)[None]  # [1, F]
+    self._product.set_unit(self._representation.mean_feature)
 
   def _step(self):
     features = self._representation.features
@@ -47,10 +42,13 @@ class DeepSR(base.Estimator):
     rewards = tf.gather(self.problem.dataset.rewards, index)  # [B]
     loss = base.gradient_step(
         self._optimizer,
-        self._w.trainable_variables,
-        lambda: losses.mean_squared_error(self._w(batch)[:, 0], rewards),
+        self._product.trainable_variables,
+        lambda: losses.mean_squared_error(self._product(batch), rewards),
     )
     return {'loss': loss}
 
   def estimate(self):
-    return (1.0 - self.problem.gamma) * self._w(self._mean_start)[0, 0]
+    value = tf.tensordot(
+        self._product.effective(), self._representation.mean_start_successor, 1
+    )
+    return tf.cast((1.0 - self.problem.gamma) * value, tf.float32)

@@ -25,13 +25,15 @@ class NeuralDICE(base.RatioEstimator):
     self._known_weights = np.empty(0)
     self._known_ratios = None
     self._interim_ratios = None
+    self._at = None
 
   def _step(self) -> dict[str, tf.Tensor]:
     """Draws a minibatch, updates f and w in turn, returns metrics."""
     raise NotImplementedError
 
   def _sample(self):
-    """Returns transitions and as many pairs (s0, a0)."""
+    """Returns transitions and as many pairs (s0, a0), for one update."""
+    self._num_updates.assign_add(1)
     size = self.config.ratio_batch_size
     batch = self.problem.sample(size, self.rng)
     return batch, self.problem.sample_starts(size, self.rng)
@@ -47,8 +49,14 @@ class NeuralDICE(base.RatioEstimator):
   def ratio(self, inputs):
     return self._w(inputs)[:, 0]
 
+  def _ratios_at(self, index):
+    if self._at is None:
+      self._at = self.problem.at(self.ratio)
+    return self._at(index)
+
   def interim_estimate(self):
-    if self.problem.size <= self.problem.inputs.interim_size:
+    is_small = self.problem.size <= self.problem.inputs.interim_size
+    if is_small or self.config.estimate_samples:
       return self.estimate()
     if self._interim_ratios is None:
       thin, _ = self.problem.thinned(self.problem.inputs.interim_size)

@@ -157,8 +157,22 @@ class Problem:
       self, function: Callable[[inputs_lib.Inputs], tf.Tensor]
   ) -> Callable[[], tf.Tensor]:
     """Returns what computes function((s, a)) for all transitions, [n, ...]."""
-    compiled = by_index(lambda index: function(self.state_actions(index)))
+    compiled = self._of_pairs(function)
     return lambda: map_chunks(compiled, self.size, self.inputs.chunk_size)
+
+  def at(
+      self, function: Callable[[inputs_lib.Inputs], tf.Tensor]
+  ) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Returns what computes function((s, a)) for transitions [N]."""
+    compiled = self._of_pairs(function)
+    return lambda index: map_chunks(
+        lambda part: compiled(tf.gather(index, part)),
+        index.shape[0],
+        self.inputs.chunk_size,
+    )
+
+  def _of_pairs(self, function):
+    return by_index(lambda index: function(self.state_actions(index)))
 
   def map_inputs(self, function, inputs: inputs_lib.Inputs) -> tf.Tensor:
     """Returns function(inputs), computed in chunks."""

@@ -89,6 +89,11 @@ class Representation(tf.Module):
     """E[r phi] [F] of the data set, in float64; after `prepare_starts`."""
     return self._mean_reward_features
 
+  def mean_feature(self) -> float:
+    """Returns the mean of phi over data and features, the unit of w."""
+    ones = tf.ones([self.problem.size])
+    return float(tf.reduce_mean(linear.mean_product(self._features, ones)))
+
   def prepare_starts(self):
     """Computes what w is fitted to, once psi is frozen too."""
     self.prepare()

@@ -18,7 +18,7 @@ class SRDICE(base.RatioEstimator):
         'srdice', representation.problem, representation.config, seed
     )
     self._representation = representation
-    self._ratio = encoder.LinearRatio(self.config.num_features)
+    self._product = encoder.FeatureProduct(self.config, self.init_rng)
     self._optimizer = base.ratio_adam(self.config)
     self._start_minibatches = None
     self.phases = (
@@ -34,6 +34,7 @@ class SRDICE(base.RatioEstimator):
 
   def _prepare(self):
     self._representation.prepare_starts()
+    self._product.set_unit(self._representation.mean_feature)
     # The loss is linear in psi(s0, a0) and psi is frozen: of a minibatch only
     # the mean counts, and those of all runs of B pairs are one cumulative sum.
     self._start_minibatches = linear.window_means(
@@ -49,24 +50,26 @@ class SRDICE(base.RatioEstimator):
     start = tf.gather(starts, start_index)  # [1, F]
     loss = base.gradient_step(
         self._optimizer,
-        self._ratio.trainable_variables,
+        self._product.trainable_variables,
         lambda: losses.srdice_loss(
-            self._ratio(batch), self._ratio(start), self.problem.gamma
+            self._product(batch), self._product(start), self.problem.gamma
         ),
     )
+    self._num_updates.assign_add(1)
     return {'loss': loss}
 
   def ratio(self, inputs):
-    return self._ratio(self._representation.encode(inputs))
+    return self._product(self._representation.encode(inputs))
 
   def ratios(self):
     self._representation.prepare()
-    return self._ratio(self._representation.features)  # [n]
+    return self._product(self._representation.features)  # [n]
 
-  def estimate(self):
-    w = tf.cast(self._ratio.w, tf.float64)
-    value = tf.tensordot(w, self._representation.mean_reward_features, 1)
-    return tf.cast(value / self.config.num_features, tf.float32)
+  def _estimate_of_all(self):
+    value = tf.tensordot(
+        self._product.effective(), self._representation.mean_reward_features, 1
+    )
+    return tf.cast(value, tf.float32)
 
   def closed_form(self) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns w* [F], for ratio = w*.phi, and its estimate, in float64."""

@@ -1,5 +1,7 @@
 """The encoder-decoder network that learns the features phi(s, a)."""
 
+from collections.abc import Callable
+
 import numpy as np
 import tensorflow as tf
 
@@ -66,21 +68,61 @@ class EncoderDecoder(tf.keras.Model):
     }
 
 
-class LinearRatio(tf.keras.Model):
-  """w.phi as the authors compute it: a mean over the features, w from ones.
+class FeatureProduct(tf.keras.Model):
+  """w.x of features x, in one form for SR-DICE's w and for Deep SR's.
 
-  With Adam at a small rate this scale acts as a regulariser.
+  `feature_product` is `mean`, as the authors compute it, with w from ones:
+  with Adam at a small rate this scale acts as a regulariser. Or `sum`, as the
+  paper prints it, with w from PyTorch's initial weights: a step of Adam then
+  moves the product F times as far.
+
+  Adam moves w by its rate, whatever the size of x. Where x is small, w has far
+  to go: with pixels divided by 255 phi is about 1/150, w about 150, and 250k
+  steps of 3e-4 are 75. With `normalise_features` x is divided by its unit, the
+  mean of phi over data and features. From ones, w then gives ratios with the
+  mean 1, and does not depend on the scale of phi: the same as to start w at
+  1 / unit and to multiply its rate by that. The unit is set once, before the
+  first step, and kept in checkpoints.
   """
 
-  def __init__(self, num_features: int):
-    super().__init__(name='linear_ratio')
+  def __init__(self, config, rng: np.random.Generator):
+    """Makes w.
+
+    Args:
+      config: with `num_features`, `feature_product` and `normalise_features`.
+      rng: of the initial weights of a sum.
+    """
+    super().__init__(name='feature_product')
+    size, is_mean = config.num_features, config.feature_product == 'mean'
+    self._count = float(size) if is_mean else 1.0
     self.w = self.add_weight(
-        name='w', shape=[num_features], initializer='ones', dtype=tf.float32
+        name='w',
+        shape=[size],
+        initializer='ones' if is_mean else layers.torch_uniform(size, rng),
+        dtype=tf.float32,
+    )
+    # 0 stands for a unit that is not known yet.
+    self._unit = self.add_weight(
+        name='unit',
+        shape=[],
+        initializer='zeros' if config.normalise_features else 'ones',
+        dtype=tf.float32,
+        trainable=False,
     )
 
+  def set_unit(self, mean_of: Callable[[], float]):
+    """Sets the unit, if it is not known yet, to the mean of phi."""
+    if not float(self._unit):
+      self._unit.assign(mean_of() or 1.0)  # If all of phi is dead: as it is.
+
   def call(self, features: tf.Tensor) -> tf.Tensor:
-    """Returns mean_i(w_i x_i) [B] of features [B, F]."""
-    return _matvec(features, self.w) / float(self.w.shape[0])
+    """Returns w.x [B] of features [B, F]."""
+    return _matvec(features, self.w) / (self._count * self._unit)
+
+  def effective(self) -> tf.Tensor:
+    """Returns the w [F] whose plain product with x is the same, in float64."""
+    w, unit = (tf.cast(x, tf.float64) for x in (self.w, self._unit))
+    return w / (self._count * unit)
 
 
 @tf.custom_gradient

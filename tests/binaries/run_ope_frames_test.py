@@ -12,7 +12,7 @@ def _run(tmp_path, **flags):
   flags = {
       'env': 'PixelCorridor',
       'policy': 'untrained',
-      'algo': 'srdice,deep_td',
+      'algo': 'srdice,srdice_closed,deep_td',
       'preset': 'fixed',
       'num_transitions': 200,
       'truth_episodes': 5,
@@ -38,11 +38,15 @@ def test_frames_are_evaluated_by_the_same_command(tmp_path):
   assert result.returncode == 0, result.stderr
   with open(tmp_path / 'run' / 'seed0' / 'estimate.json') as file:
     methods = json.load(file)['methods']
-  assert [m['method'] for m in methods] == ['srdice', 'deep_td']
-  assert abs(methods[0]['details']['theorem_4_difference']) < 1e-6
+  names = [method['method'] for method in methods]
+  assert names == ['srdice', 'srdice_closed', 'deep_td']
+  closed = methods[1]
+  assert closed['interval'][0] < closed['estimate'] < closed['interval'][1]
+  assert closed['ratios']['effective_share'] > 0.0
   with open(tmp_path / 'run' / 'seed0' / 'config.json') as file:
     found = json.load(file)['estimators']
   assert (found['pixel_scale'], found['target_interval']) == (255.0, 0)
+  assert found['normalise_features']
   # The frames of a data set must be those that are asked for.
   with open(tmp_path / 'data' / 'dataset.json') as file:
     description = json.load(file)

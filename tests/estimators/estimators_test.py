@@ -23,6 +23,7 @@ _CONFIG = config_lib.Config(
     batch_size=128,
     ratio_batch_size=256,
     learning_rate=1e-3,
+    ratio_learning_rate=1e-2,
     tau=0.05,
     start_pool=256,
 )
@@ -121,7 +122,13 @@ def test_random_mdp_with_unequal_data():
 
 def test_adam_converges_to_the_closed_form(chain, on_chain):
   """With few, well conditioned features; the ridge keeps the rest out."""
-  estimators = _train(chain, ['srdice'], updates=20_000, learning_rate=3e-3)
+  estimators = _train(
+      chain,
+      ['srdice'],
+      updates=20_000,
+      learning_rate=3e-3,
+      ratio_learning_rate=3e-3,
+  )
   srdice = estimators['srdice']
   value = float(srdice.estimate())
   assert value == pytest.approx(srdice.details()['closed_form'], rel=0.02)

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 
 from srdice_tf.estimators import config as config_lib
+from srdice_tf.networks import encoder
 from srdice_tf.networks import frames
 from srdice_tf.networks import inputs as inputs_lib
 from srdice_tf.networks import stacked
@@ -56,6 +57,7 @@ _EXPECTED = {
         ((8, 8, 1, 32), 1 * 8 * 8), ((1,), 1 * 8 * 8),
         ((256, 1), 256),
     ],
+    'w, a sum': [((256,), 256)],
     'stacked': [((4, 3, 32), 3), ((4, 1, 32), 3), ((4, 32, 2), 32),
                 ((4, 1, 2), 32)],
 }  # pyformat: disable
@@ -74,6 +76,9 @@ def _make(name):
       'Q, f, w, frames': lambda: pixels.network(1, _FRAME_CONFIG, rng),
       'encoder-decoder, frames': lambda: pixels.encoder_decoder(
           _FRAME_CONFIG, rng
+      ),
+      'w, a sum': lambda: encoder.FeatureProduct(
+          dataclasses.replace(_VECTOR_CONFIG, feature_product='sum'), rng
       ),
       'stacked': lambda: stacked.StackedMLP(4, 3, [32], 2, rng),
   }
