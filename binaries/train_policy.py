@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from binaries import cli
 from binaries import common_flags
+from srdice_tf import config_file
 from srdice_tf.agents import configs
 from srdice_tf.agents import shipping
 from srdice_tf.agents import trainer
@@ -79,17 +80,18 @@ def main(_) -> None:
   if _SHIP.value:
     print(agents.row(shipping.ship(output_dir)))
     return
-  run = trainer.Trainer(config, output_dir, _SETTINGS())
-  label = f'{config.env_id} {name}'
-  with progress.Progress(config.num_steps, 'steps', label, run.step) as bar:
-    run.train(
-        report=lambda step, values: bar.update(
-            step, run.seconds_left(), **values
-        ),
-        log=tensorboard.TensorBoard(run.files.path('events')).write,
-    )
-  run.close()
-  print(agents.finish(run.config, run.files))
+  with config_file.hold(output_dir):
+    run = trainer.Trainer(config, output_dir, _SETTINGS())
+    label = f'{config.env_id} {name}'
+    with progress.Progress(config.num_steps, 'steps', label, run.step) as bar:
+      run.train(
+          report=lambda step, values: bar.update(
+              step, run.seconds_left(), **values
+          ),
+          log=tensorboard.TensorBoard(run.files.path('events')).write,
+      )
+    run.close()
+    print(agents.finish(run.config, run.files))
 
 
 if __name__ == '__main__':

@@ -9,6 +9,8 @@ import pytest
 from srdice_tf import errors
 from srdice_tf import locks
 from srdice_tf.estimators import config as config_lib
+from srdice_tf.experiments import chain
+from srdice_tf.experiments import coverage
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
 
@@ -71,15 +73,21 @@ def test_a_directory_that_cannot_be_written_can_be_read(tmp_path, monkeypatch):
     locks.Lock(str(tmp_path), 'x')
 
 
-def test_a_run_locks_its_directory(tmp_path):
-  config = ope.RunConfig(
-      setup.TaskConfig('Pendulum-v1'),
-      ('srdice',),
+def test_runs_lock_their_directories(tmp_path):
+  task = setup.TaskConfig('GridWalk', policy='random', num_transitions=100)
+  evaluation = ope.RunConfig(
+      task,
+      ('tabular_srdice',),
       config_lib.Config(),
       seed=0,
       dataset_dir=str(tmp_path / 'data'),
   )
-  with locks.Lock(str(tmp_path), 'x'):
-    with pytest.raises(errors.UserError, match='--output_dir=.* is in use by'):
-      ope.run(config, str(tmp_path))
-  assert not (tmp_path / 'data').exists()
+  for run, config in (
+      (ope.run, evaluation),
+      (chain.run, chain.ChainConfig()),
+      (coverage.run, coverage.CoverageConfig(task, 2, config_lib.Config())),
+  ):
+    with locks.Lock(str(tmp_path), 'x'):
+      with pytest.raises(errors.UserError, match='--output_dir=.* is in use'):
+        run(config, str(tmp_path))
+  assert os.listdir(tmp_path) == [locks.FILE_NAME]

@@ -93,8 +93,14 @@ def run(config: ChainConfig, run_dir: str) -> list[Curve]:
     run_dir: gets config.json, chain.csv, chain.png and TensorBoard events.
 
   Raises:
-    UserError: if the directory holds another configuration.
+    UserError: if the directory holds another configuration, or another process
+      works in it.
   """
+  with config_file.hold(run_dir):
+    return _run(config, run_dir)
+
+
+def _run(config: ChainConfig, run_dir: str) -> list[Curve]:
   config_file.claim(run_dir, config)
   path = os.path.join(run_dir, CSV)
   found = read_csv(path, config)

@@ -93,7 +93,16 @@ def run(config: CoverageConfig, directory: str) -> Coverage:
 
   Episodes are independent, so one long collection is cut into data sets, each
   of whole episodes of its own.
+
+  Raises:
+    UserError: if the directory holds another configuration, or another process
+      works in it.
   """
+  with config_file.hold(directory):
+    return _run(config, directory)
+
+
+def _run(config: CoverageConfig, directory: str) -> Coverage:
   task = setup.Task(config.task)
   size = config.task.num_transitions * config.num_datasets
   collected = setup.Task(dataclasses.replace(config.task, num_transitions=size))

@@ -14,6 +14,7 @@ from srdice_tf.replay import tables
 from srdice_tf.replay import waiting
 
 _TIMEOUT_SECONDS = 30.0
+_MAX_SAVES = 5
 
 
 class NoAnswerError(errors.UserError):
@@ -74,16 +75,34 @@ class ReplayClient:
     # Reverb takes whole seconds; its own end keeps no thread waiting.
     return self.call(self.reverb.server_info, math.ceil(self.timeout))
 
-  def checkpoint(self) -> str:
-    """Has the server save its tables; returns where, on its machine.
+  def checkpoint(self, place: str = ''):
+    """Has the server save its tables.
 
     Gigabytes take longer than the timeout: the wait goes on as long as the
-    server answers otherwise.
+    server answers otherwise. Reverb fails if it has just finished a newer
+    checkpoint, for somebody else, and removed the older one under way: then it
+    is asked again.
+
+    Args:
+      place: what a message calls the place of the checkpoint.
+
+    Raises:
+      UserError: if the server is gone, or cannot write.
     """
-    with self.guard():
-      return waiting.within(
-          self.timeout, self.reverb.checkpoint, is_alive=self.sizes
-      )
+    for _ in range(_MAX_SAVES):
+      try:
+        waiting.within(
+            self.timeout, self.reverb.checkpoint, is_alive=self.sizes
+        )
+        return
+      except (RuntimeError, reverb.errors.ReverbError) as error:
+        self.sizes()  # Fails if the server is gone.
+        failure = error
+    reason = str(failure).strip().splitlines()[0]
+    raise errors.UserError(
+        f'{place or f"--reverb_address={self.address}"}: the checkpoint could'
+        f' not be written ({reason}); the last one is untouched.'
+    ) from failure
 
   def insert(self, table: str, data: np.ndarray, priority: float):
     """Inserts an array as one item; the server has it at the end."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from collections.abc import Mapping
 
-from srdice_tf.replay import checkpoints
+from srdice_tf.replay import reverb_files
 
 COLLECTING, COMPLETE = 'collecting', 'complete'
 FORMAT = 2  # Of the directory; 1 had an item for each transition.
@@ -60,7 +60,7 @@ def fault(description) -> str | None:
   is_full = description['counts']['transitions'] == number > 0
   if description['status'] == COLLECTING and is_full:
     return f'its status is {COLLECTING}, but it has all {number} transitions'
-  missing = checkpoints.FILES - description['checksums'].keys()
+  missing = reverb_files.FILES - description['checksums'].keys()
   if missing:
     return f'its checksums lack {", ".join(sorted(missing))}'
   return None

@@ -23,8 +23,8 @@ import shutil
 from srdice_tf import checksums
 from srdice_tf import errors
 from srdice_tf import locks
-from srdice_tf.replay import checkpoints
 from srdice_tf.replay import descriptions
+from srdice_tf.replay import reverb_files
 
 _JSON = 'dataset.json'
 _PACKAGES = (
@@ -141,8 +141,8 @@ class DatasetDirectory:
         path
         for path in left
         if os.path.basename(path) > named
-        and checkpoints.is_whole(path)
-        and not path.endswith(checkpoints.REMOVED)
+        and reverb_files.is_whole(path)
+        and not path.endswith(reverb_files.REMOVED)
     ]
     kept = max(newer, key=os.path.basename, default=None)
     for path in left:
@@ -154,7 +154,7 @@ class DatasetDirectory:
 
   def newest_unfinished(self) -> str | None:
     """Returns the newest checkpoint that Reverb has finished, if any."""
-    whole = filter(checkpoints.is_whole, _directories(self.unfinished_path))
+    whole = filter(reverb_files.is_whole, _directories(self.unfinished_path))
     return max(whole, default=None)
 
   def take(self, checkpoint: str) -> str | None:
@@ -165,11 +165,11 @@ class DatasetDirectory:
     place = os.path.join(self.replay_path, os.path.basename(checkpoint))
     if checkpoint != place:
       try:
-        pathlib.Path(checkpoint, checkpoints.NEW).touch()
+        pathlib.Path(checkpoint, reverb_files.NEW).touch()
         os.rename(checkpoint, place)
       except FileNotFoundError:
         return None
-    if checkpoints.is_whole(place):
+    if reverb_files.is_whole(place):
       return place
     self.remove(place)
     return None
@@ -178,7 +178,7 @@ class DatasetDirectory:
     """Makes a checkpoint in its place the data set, and removes the older."""
     older = self.read()['checkpoint'] if self.exists() else None
     sums = checksums.of_directory(checkpoint)
-    sums.pop(checkpoints.NEW, None)
+    sums.pop(reverb_files.NEW, None)
     description = {
         'format': descriptions.FORMAT,
         **description,
@@ -194,7 +194,7 @@ class DatasetDirectory:
       file.flush()
       os.fsync(file.fileno())
     os.replace(temporary, self._json_path)
-    pathlib.Path(checkpoint, checkpoints.NEW).unlink(missing_ok=True)
+    pathlib.Path(checkpoint, reverb_files.NEW).unlink(missing_ok=True)
     if older and older != description['checkpoint']:
       self.remove(os.path.join(self.replay_path, older))
 
@@ -203,8 +203,8 @@ class DatasetDirectory:
     if not os.path.isdir(checkpoint):
       return
     removed = checkpoint
-    if not checkpoint.endswith(checkpoints.REMOVED):
-      removed = checkpoint + checkpoints.REMOVED
+    if not checkpoint.endswith(reverb_files.REMOVED):
+      removed = checkpoint + reverb_files.REMOVED
       os.rename(checkpoint, removed)
     shutil.rmtree(removed)
 
@@ -226,11 +226,11 @@ class DatasetDirectory:
       is_own = (
           os.path.basename(path) in known
           if os.path.dirname(path) == self.replay_path
-          else checkpoints.is_like_one(path)
+          else reverb_files.is_like_one(path)
       )
-      if is_own or checkpoints.is_marked(path):
+      if is_own or reverb_files.is_marked(path):
         continue
-      if not description and checkpoints.is_whole(path):
+      if not description and reverb_files.is_whole(path):
         raise errors.UserError(self._missing())
       raise errors.UserError(
           f'{path}: not of this data set, and left untouched; move it elsewhere'
@@ -239,7 +239,7 @@ class DatasetDirectory:
 
   def _missing(self) -> str:
     """Returns the message on a dataset.json that is not there."""
-    whole = filter(checkpoints.is_whole, _directories(self.replay_path))
+    whole = filter(reverb_files.is_whole, _directories(self.replay_path))
     checkpoint = next(whole, None)
     if checkpoint is None:
       return (

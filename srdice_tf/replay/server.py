@@ -6,11 +6,11 @@ import socket
 import reverb
 
 from srdice_tf import errors
-from srdice_tf.replay import checkpoints
 from srdice_tf.replay import client as client_lib
 from srdice_tf.replay import descriptions
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import network
+from srdice_tf.replay import reverb_files
 from srdice_tf.replay import tables
 
 
@@ -72,7 +72,7 @@ class ReplayServer(_Server):
     """Returns the checkpointer that loads what the directory holds."""
     loaded, is_named = self._directory.recover()
     if loaded:
-      self.counts = checkpoints.counts(loaded)
+      self.counts = reverb_files.counts(loaded)
     if not is_named:
       self._unnamed = loaded
     return reverb.platform.checkpointers_lib.DefaultCheckpointer(
@@ -101,14 +101,7 @@ class ReplayServer(_Server):
     """Checkpoints the tables and describes them in dataset.json."""
     if self._directory is None:
       return
-    try:
-      self.client.reverb.checkpoint()
-    except (RuntimeError, reverb.errors.ReverbError) as error:
-      reason = str(error).strip().splitlines()[0]
-      raise errors.UserError(
-          f'{self._directory.path}: the checkpoint could not be written'
-          f' ({reason}); the last one is untouched.'
-      ) from error
+    self.client.checkpoint(self._directory.path)
     self.adopt_checkpoint()
 
   def ensure_saved(self):
@@ -123,7 +116,7 @@ class ReplayServer(_Server):
     checkpoint = self._directory.take(newest) if newest else self._unnamed
     if not checkpoint:
       return
-    self.counts = checkpoints.counts(checkpoint)
+    self.counts = reverb_files.counts(checkpoint)
     description = descriptions.describe(
         self.client.metadata().values(), self.counts
     )

@@ -12,6 +12,7 @@ import pytest
 
 from srdice_tf import collection
 from srdice_tf import environments
+from srdice_tf import errors
 from srdice_tf.replay import client as client_lib
 from srdice_tf.replay import reader
 from srdice_tf.replay import server as server_lib
@@ -88,12 +89,33 @@ def test_a_save_may_take_longer_than_the_timeout(monkeypatch):
   with server_lib.ReplayServer() as server:
     client = client_lib.ReplayClient(f'localhost:{server.port}', 0.1)
 
+    saved = []
+
     def slow():
       time.sleep(0.5)
-      return 'somewhere'
+      saved.append(True)
 
     monkeypatch.setattr(client.reverb, 'checkpoint', slow)
-    assert client.checkpoint() == 'somewhere'
+    client.checkpoint()
+    assert saved == [True]
+
+
+def test_a_save_that_another_one_removed_is_repeated(monkeypatch):
+  with server_lib.ReplayServer() as server:
+    failures = ['No such file or directory'] * 2
+    attempts = []
+
+    def checkpoint():
+      attempts.append(True)
+      if failures:
+        raise RuntimeError(failures.pop())
+
+    monkeypatch.setattr(server.client.reverb, 'checkpoint', checkpoint)
+    server.client.checkpoint()
+    assert len(attempts) == 3
+    failures = ['No space left on device'] * 10
+    with pytest.raises(errors.UserError, match='not be written .No space'):
+      server.client.checkpoint()
 
 
 def test_reading_says_how_far_it_is():

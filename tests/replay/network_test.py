@@ -17,11 +17,31 @@ def _devices(port):
   ]
 
 
+def _address():
+  """Returns an address of this machine that others use; None without any."""
+  with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+    try:
+      probe.connect(('192.0.2.1', 1))  # Sends nothing.
+    except OSError:
+      return None
+    return probe.getsockname()[0]
+
+
+def _is_reached(host, port):
+  try:
+    socket.create_connection((host, port), timeout=1.0).close()
+    return True
+  except OSError:
+    return False
+
+
 def test_servers_listen_to_this_machine():
   with server_lib.ReplayServer() as server:
     assert set(_devices(server.port)) == {b'lo\0'}
     # Their own client has connected by now.
     assert network.is_local(server.port)
+    assert _is_reached('localhost', server.port)
+    assert not (_address() and _is_reached(_address(), server.port))
   server = agents_server.ReplayServer(lambda name: reverb.Table.queue(name, 1))
   assert set(_devices(server._server.port)) == {b'lo\0'}
   server.stop()
@@ -31,6 +51,7 @@ def test_a_server_can_be_opened():
   with server_lib.ReplayServer(host=network.EVERYWHERE) as server:
     assert set(_devices(server.port)) == {b''}
     assert not network.is_local(server.port)
+    assert _is_reached(_address() or 'localhost', server.port)
 
 
 def test_a_system_that_cannot_says_so(monkeypatch, caplog):
