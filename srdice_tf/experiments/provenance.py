@@ -58,6 +58,10 @@ class Provenance:
       UserError: naming the flag if one that was set differs from the data.
     """
     self._check_environment(config.env_id)
+    name = config.behaviour_policy or config.policy
+    if name == loading.RANDOM != self.description['policy']:
+      # Before the numbers of the data's noise, which it cannot take.
+      raise self._other_policy(config, name)
     fields, found = {}, self.description
     for name in ('setting', 'num_transitions', 'num_envs', *_NUMBERS):
       given = getattr(config, name)
@@ -122,9 +126,13 @@ class Provenance:
           ' collect anew, or name the policy of before with'
           ' --behaviour_policy.'
       )
+    raise self._other_policy(given, name)
+
+  def _other_policy(self, given, name: str) -> errors.UserError:
+    policy = self.description['policy']
     if given.behaviour_policy:
-      raise self._refusal('behaviour_policy', name, policy)
-    raise errors.UserError(
+      return self._refusal('behaviour_policy', name, policy)
+    return errors.UserError(
         f'--policy={name}: the data of {self.where} are of the policy {policy};'
         f' to evaluate {name} on them add --behaviour_policy={policy}.'
     )

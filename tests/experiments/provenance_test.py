@@ -119,6 +119,10 @@ def test_another_policy_is_refused_unless_the_datas_is_named(
       f'--policy={other}: the data of --dataset_dir={data} are of the policy'
       f' {table}; to evaluate {other} on them add --behaviour_policy={table}.'
   )
+  # Nor does it blame the data's epsilon, which nobody set.
+  match = f'--policy=random: the data of .* are of the policy {table}; to'
+  with pytest.raises(errors.UserError, match=match):
+    ope.resolve(_config(_task('random'), data))
   match = f'--behaviour_policy={other}: the data of .* have {table}'
   with pytest.raises(errors.UserError, match=match):
     ope.resolve(_config(_task(table, behaviour_policy=str(other)), data))
