@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import errno
+import glob
 import json
 import os
 
@@ -45,8 +46,8 @@ def check(
     directory: of the run.
     config: a dataclass.
     changeable: fields in which a run that goes on may differ.
-    traces: files that a run goes on from, which nobody knows the settings of
-      if they are there alone.
+    traces: patterns of files that a run goes on from, whose settings nobody
+      knows if they are there alone.
 
   Returns:
     The settings that are there; None if there are none.
@@ -58,7 +59,7 @@ def check(
   _check_path(directory)
   path = os.path.join(directory, FILE_NAME)
   if not os.path.exists(path):
-    left = [n for n in traces if os.path.exists(os.path.join(directory, n))]
+    left = [n for t in traces for n in sorted(glob.glob(t, root_dir=directory))]
     if left:
       raise errors.UserError(
           f'--output_dir: {directory} holds {", ".join(left)} of a run, but no'

@@ -69,6 +69,50 @@ def test_a_field_that_is_no_more_is_refused(tmp_path):
     config_file.claim(tmp_path, _Config('x'))
 
 
+def test_what_a_run_left_without_its_settings_is_refused(tmp_path):
+  (tmp_path / 'checkpoint-3').mkdir()
+  (tmp_path / 'other').touch()
+  traces = ('checkpoint-*', 'metrics.csv')
+  match = 'holds checkpoint-3 of a run, but no config.json'
+  with pytest.raises(errors.UserError, match=match):
+    config_file.claim(tmp_path, _Config('x'), traces=traces)
+  assert not (tmp_path / 'config.json').exists()
+  (tmp_path / 'checkpoint-3').rmdir()
+  config_file.claim(tmp_path, _Config('x'), traces=traces)
+
+
+def test_to_check_writes_nothing(tmp_path):
+  assert config_file.check(tmp_path / 'run', _Config('x')) is None
+  assert not (tmp_path / 'run').exists()
+  config_file.claim(tmp_path / 'run', _Config('x'))
+  with pytest.raises(errors.UserError, match='name=x, asked for is y'):
+    config_file.check(tmp_path / 'run', _Config('y'))
+  config_file.check(tmp_path / 'run', _Config('y'), changeable=('name',))
+  assert _read(tmp_path / 'run')['name'] == 'x'
+
+
+def test_a_directory_that_was_not_claimed_is_removed(tmp_path):
+  for place in (tmp_path / 'new' / 'run', tmp_path / 'old'):
+    (tmp_path / 'old').mkdir(exist_ok=True)
+    with pytest.raises(ValueError), config_file.hold(place):
+      assert place.is_dir()
+      raise ValueError
+  assert not (tmp_path / 'new').exists()
+  assert (tmp_path / 'old').exists()
+  with pytest.raises(ValueError), config_file.hold(tmp_path / 'run'):
+    config_file.claim(tmp_path / 'run', _Config('x'))
+    raise ValueError
+  assert _read(tmp_path / 'run')['name'] == 'x'
+
+
+def test_a_directory_is_held_by_one(tmp_path):
+  with config_file.hold(tmp_path / 'run'):
+    with pytest.raises(errors.UserError, match='is in use by process'):
+      with config_file.hold(tmp_path / 'run'):
+        pass
+    assert (tmp_path / 'run').exists()
+
+
 def test_a_directory_that_cannot_be_made(tmp_path):
   (tmp_path / 'file').touch()
   with pytest.raises(errors.UserError, match='file/x: Not a directory'):

@@ -11,6 +11,7 @@ from srdice_tf.policies import weights
 
 # A run may go on to more steps and look at its policy more often.
 _CHANGEABLE = ('num_steps', 'eval_every')
+_TRACES = ('checkpoint-*', 'evaluations.csv')  # What a run goes on from.
 CURVE_FIELDS = ('step', 'updates', 'mean_return', 'std_return', 'seconds')
 
 
@@ -27,7 +28,7 @@ class RunFiles:
 
   def check_config(self, config):
     """Writes the settings, or refuses a directory of other ones."""
-    config_file.claim(self._directory, config, _CHANGEABLE)
+    config_file.claim(self._directory, config, _CHANGEABLE, _TRACES)
 
   # The learning curve and the weights at each of its points.
 

@@ -101,9 +101,10 @@ def run(config: ChainConfig, run_dir: str) -> list[Curve]:
 
 
 def _run(config: ChainConfig, run_dir: str) -> list[Curve]:
-  config_file.claim(run_dir, config)
+  config_file.check(run_dir, config)
   path = os.path.join(run_dir, CSV)
   found = read_csv(path, config)
+  config_file.claim(run_dir, config, traces=[CSV])
   curves = {(curve.features, curve.method): curve for curve in found}
   total = config.num_steps * len(_CELLS)
   done = config.num_steps * len(curves)

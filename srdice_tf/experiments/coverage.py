@@ -41,12 +41,14 @@ class CoverageConfig:
     num_datasets: how many data sets.
     estimators: hyper-parameters.
     seed: of the data.
+    dataset_checksum: of the contents of the data, which `run` fills in.
   """
 
   task: setup.TaskConfig
   num_datasets: int = ranges.at_least(2)
   estimators: config_lib.Config
   seed: int = ranges.seed(0)
+  dataset_checksum: str = ''
 
   def __post_init__(self):
     ranges.check(self)
@@ -107,10 +109,16 @@ def _run(config: CoverageConfig, directory: str) -> Coverage:
   size = config.task.num_transitions * config.num_datasets
   collected = setup.Task(dataclasses.replace(config.task, num_transitions=size))
   collected.check_memory()
+  config = dataclasses.replace(config, task=task.config)
+  config_file.check(directory, config, ('dataset_checksum',))
+  with config_file.hold(directory):
+    return _run(task, collected, config, directory)
+
+
+def _run(task, collected, config: CoverageConfig, directory: str) -> Coverage:
   path = os.path.join(directory, FILE_NAME)
   rows = _read(path, config.num_datasets)
-  whole = dataclasses.replace(config, task=task.config)
-  config_file.check(directory, whole, traces=[FILE_NAME])
+  config_file.check(directory, config, ('dataset_checksum',), [FILE_NAME])
   data = collected.dataset(os.path.join(directory, 'data'), config.seed)
   if data.num_initial_states < 2 * config.num_datasets:
     raise errors.UserError(
@@ -121,7 +129,8 @@ def _run(config: CoverageConfig, directory: str) -> Coverage:
       np.arange(data.num_initial_states), config.num_datasets
   )
   _make(task.problem(data.of_episodes(parts[0])), config)  # Checks settings.
-  config_file.claim(directory, whole)
+  config = dataclasses.replace(config, dataset_checksum=data.checksum())
+  config_file.claim(directory, config)
   truth = truths.of_task(task, directory, ['target'])['target']
   progress = progress_lib.Progress(
       len(parts), 'data sets', 'coverage', initial=len(rows)

@@ -119,6 +119,26 @@ def test_resumed_coverage_equals_uninterrupted(tmp_path):
     coverage.run(many, str(tmp_path))
 
 
+def test_coverage_of_other_data_or_settings_unknown_is_refused(tmp_path):
+  coverage.run(_CONFIG, str(tmp_path))
+  path = tmp_path / 'config.json'
+  content = json.loads(path.read_text())
+  path.write_text(json.dumps({**content, 'dataset_checksum': 'other'}))
+  with pytest.raises(errors.UserError, match='with dataset_checksum=other'):
+    coverage.run(_CONFIG, str(tmp_path))
+  path.unlink()
+  with pytest.raises(errors.UserError, match='coverage.csv.*no config.json'):
+    coverage.run(_CONFIG, str(tmp_path))
+
+
+def test_too_few_episodes_claim_nothing(tmp_path):
+  few = dataclasses.replace(_TASK, num_transitions=200)
+  config = dataclasses.replace(_CONFIG, task=few)
+  with pytest.raises(errors.UserError, match='--num_datasets=3: there are'):
+    coverage.run(config, str(tmp_path))
+  assert not (tmp_path / 'config.json').exists()
+
+
 _STUDY = study.StudyConfig(
     ('FiveStateChain',),
     ('linear_srdice',),
