@@ -227,8 +227,8 @@ def define_reverb_address() -> flags.FlagHolder[str]:
       'reverb_address',
       flags.DEFINE_string,
       None,
-      'host:port of a replay server that runs elsewhere, as started by '
-      'replay_server.py; default: one in this process.',
+      'Address (host:port) of a replay server that runs elsewhere, as started '
+      'by replay_server.py; default: one in this process.',
   )
   if is_new:
     flags.register_validator(

@@ -38,7 +38,9 @@ _PRESET = flags.DEFINE_enum(
 )
 _NUM_SEEDS = flags.DEFINE_integer('num_seeds', 1, 'Runs, from --seed on.', 1)
 _DATASET_DIR = flags.DEFINE_string(
-    'dataset_dir', None, 'Data set to use; default: one below data/.'
+    'dataset_dir', None,
+    'Data set, which is collected if it is not there; if it is, flags that are'
+    ' left alone follow it. Default: one below data/, named by its description.'
 )
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', None, 'Where the run is kept; default: below runs/.'
@@ -59,9 +61,7 @@ def main(_) -> None:
       _REVERB_ADDRESS.value or '',
       _HOLDOUT_FRACTION.value,
   )
-  configs = ope.of_seeds(
-      config, _NUM_SEEDS.value, _SERVER_TIMEOUT.value
-  )
+  configs = ope.of_seeds(config, _NUM_SEEDS.value, _SERVER_TIMEOUT.value)
   task, estimators = configs[0].task, config.estimators
   name = f'{task.env_id}_{task.setting}'.replace('/', '_')
   output_dir = _OUTPUT_DIR.value or os.path.join(

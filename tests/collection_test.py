@@ -265,6 +265,8 @@ def test_finished_data_set_is_left_alone(tmp_path):
         ('setting', 'easy'),
         ('policy_checksum', 'other'),
         ('num_envs', 5),
+        ('behaviour_sigma', 0.5),
+        ('uniform_probability', 0.1),
     ],
 )
 def test_other_data_set_in_the_directory(tmp_path, field, value):

@@ -240,9 +240,9 @@ def test_bad_input_is_one_line(name, flags, parts):
 
 
 @pytest.mark.parametrize(
-    'name', ['collect_dataset', 'evaluate_policy', 'replay_server']
+    'name', ['collect_dataset', 'evaluate_policy', 'replay_server', 'run_ope']
 )
-def test_help_shows_the_binarys_flags(name):
+def test_help_shows_the_binarys_flags_in_whole_sentences(name):
   result = subprocess.run(
       [sys.executable, f'binaries/{name}.py', '--help'],
       cwd=_ROOT,
@@ -250,5 +250,15 @@ def test_help_shows_the_binarys_flags(name):
       text=True,
   )
   assert result.returncode == 0
-  assert '\nFlags:\n' in result.stdout
-  assert '--alsologtostderr' not in result.stdout
+  _, flags = result.stdout.split('\nFlags:\n')
+  assert '--alsologtostderr' not in flags
+  texts = re.split(r'^  --(\S+)\n', flags, flags=re.MULTILINE)[1:]
+  texts = dict(zip(texts[::2], texts[1::2]))
+  for flag, text in texts.items():
+    text = ' '.join(text.split())
+    text = re.sub(r'^<[^>]*>: | \(default: .*\)$', '', text)
+    assert text[0].isupper() and text.endswith('.'), f'--{flag}: {text}'
+  if name != 'replay_server':
+    numbers = {'behaviour_policy', 'behaviour_sigma', 'uniform_probability'}
+    assert texts.keys() >= numbers | {'epsilon', 'greedy_probability'}
+    assert ('target_sigma' in texts) == (name != 'collect_dataset')

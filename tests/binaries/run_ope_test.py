@@ -200,12 +200,24 @@ def test_killed_in_several_phases_ends_the_same(whole, tmp_path):
         ({'gamma': 0}, ['gamma']),
         ({'num_seeds': 0}, ['num_seeds']),
         ({'holdout_fraction': 1.5}, ['holdout_fraction']),
+        ({'num_seeds': 3}, ['--num_seeds=3: each seed', '--dataset_dir=']),
+        ({'epsilon': 0.3}, ['--epsilon=0.3: this environment', 'continuous']),
     ],
-    ids=['algo', 'gamma', 'num_seeds', 'holdout_fraction'],
+    ids=['algo', 'gamma', 'num_seeds', 'holdout', 'one_dataset', 'epsilon'],
 )
 def test_bad_input_is_one_line(flags, parts, tmp_path):
   result = _run(**flags, output_dir=tmp_path / 'x', dataset_dir=tmp_path / 'd')
   _expect_error(result, parts)
+  assert not (tmp_path / 'x').exists()
+
+
+def test_flags_that_differ_from_the_data_are_refused(whole, tmp_path):
+  path, _ = whole
+  dirs = {'output_dir': tmp_path / 'x', 'dataset_dir': path / 'data'}
+  _expect_error(
+      _run(**dirs, seed=9),
+      [f'--seed=9: the data of --dataset_dir={path / "data"} have 0'],
+  )
   assert not (tmp_path / 'x').exists()
 
 

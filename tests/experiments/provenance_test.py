@@ -15,6 +15,7 @@ from srdice_tf.experiments import setup
 from srdice_tf.experiments import truths
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import writer as writer_lib
 from tests import fixtures
 
 _ENV = 'FiveStateChain'
@@ -201,6 +202,27 @@ def test_an_empty_directory_is_filled_as_asked_for(table, tmp_path):
   fields = 'setting', 'num_transitions', 'seed', 'epsilon', 'greedy_probability'
   assert [found[name] for name in fields] == ['noise', 60, 2, 0.2, 0.2]
   assert found['policy'] == str(table)
+
+
+def test_a_collection_that_was_stopped_goes_on(table, tmp_path, monkeypatch):
+  write = writer_lib.BatchWriter.__call__
+
+  def fail(self, transition):
+    if self.call == 50:
+      raise ValueError
+    write(self, transition)
+
+  task = _task(table, setting='main', epsilon=0.4, num_transitions=100)
+  with monkeypatch.context() as patch, pytest.raises(ValueError):
+    patch.setattr(writer_lib.BatchWriter, '__call__', fail)
+    setup.Task(task).dataset(str(tmp_path), 5)
+  match = '--num_transitions=60: .* have 100'
+  with pytest.raises(errors.UserError, match=match):
+    ope.resolve(_config(_task(num_transitions=60), tmp_path))
+  task, config = ope.resolve(_config(_task(), tmp_path))
+  assert (config.seed, config.task.epsilon) == (5, 0.4)
+  dataset = task.dataset(str(tmp_path), config.seed)
+  assert dataset.num_transitions == 100
 
 
 class _Served:
