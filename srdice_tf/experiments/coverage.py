@@ -111,11 +111,6 @@ def _run(config: CoverageConfig, directory: str) -> Coverage:
   collected.check_memory()
   config = dataclasses.replace(config, task=task.config)
   config_file.check(directory, config, ('dataset_checksum',))
-  with config_file.hold(directory):
-    return _run(task, collected, config, directory)
-
-
-def _run(task, collected, config: CoverageConfig, directory: str) -> Coverage:
   path = os.path.join(directory, FILE_NAME)
   rows = _read(path, config.num_datasets)
   config_file.check(directory, config, ('dataset_checksum',), [FILE_NAME])
