@@ -289,8 +289,7 @@ def _attribute_texts(doc: str) -> dict[str, str]:
   section = textwrap.dedent(doc.partition('Attributes:')[2].strip('\n'))
   # A text goes on in lines that are indented further.
   pairs = (part.partition(':') for part in re.split(r'\n(?! )', section))
-  texts = {name: ' '.join(text.split()) for name, _, text in pairs if text}
-  return {name: text[:1].upper() + text[1:] for name, text in texts.items()}
+  return {name: ' '.join(text.split()) for name, _, text in pairs if text}
 
 
 def _define(name: str, define, default, text: str, **options):

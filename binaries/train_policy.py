@@ -31,8 +31,8 @@ _ENV = common_flags.define_env()
 _SEED = common_flags.define_seed()
 _AGENT = flags.DEFINE_enum(
     'agent', 'td3', configs.AGENTS,
-    'td3 for continuous actions; ddqn, or ddqn_per with prioritised replay, '
-    'for discrete ones.',
+    'Agent: td3 for continuous actions; ddqn, or ddqn_per with prioritised '
+    'replay, for discrete ones.',
 )
 _NUM_STEPS = flags.DEFINE_integer(
     'num_steps', 1_000_000, 'Steps in the environment.', lower_bound=1

@@ -14,13 +14,13 @@ class Td3Config:
 
   Attributes:
     batch_size: Transitions in a minibatch.
-    learning_rate: Of Adam.
-    adam_epsilon: Of Adam.
-    gamma: Discount.
+    learning_rate: Learning rate of Adam.
+    adam_epsilon: Epsilon of Adam.
+    gamma: Discount factor.
     tau: Share of the new weights in an update of the targets.
     delay: Updates of the critics for each one of actor and targets.
     target_noise: Deviation of the noise in the target's action.
-    target_noise_clip: Its bound.
+    target_noise_clip: Bound of the noise in the target's action.
     exploration_noise: Deviation of the noise of the actions taken.
     random_steps: Steps with uniform actions before learning.
     updates_per_step: Updates for each step in the environment.
@@ -54,22 +54,24 @@ class DdqnConfig:
 
   Attributes:
     batch_size: Transitions in a minibatch.
-    learning_rate: Of Adam.
-    learning_rate_decay_steps: Steps over which it falls to a tenth; 0: never.
-    adam_epsilon: Of Adam.
+    learning_rate: Learning rate of Adam.
+    learning_rate_decay_steps: Steps over which the rate falls to a tenth; 0:
+      never.
+    adam_epsilon: Epsilon of Adam.
     small_network: Whether frames go through 16 and 32 filters to 256 units.
-    gamma: Discount.
+    gamma: Discount factor.
     n_step: Steps whose rewards a target sums, on pixels.
     target_period: Steps in the environment between two copies to the target.
     initial_epsilon: Share of random actions at first.
     final_epsilon: Share of random actions in the end.
-    epsilon_decay_steps: Steps from the first share to the last.
+    epsilon_decay_steps: Steps from the first share of random actions to the
+      last.
     random_steps: Steps with uniform actions before learning.
     updates_per_step: Updates for each step in the environment.
     replay_capacity: Transitions that are kept.
-    priority_exponent: Of the error in a priority, ddqn_per.
-    importance_exponent: Of the weights that undo priorities, ddqn_per.
-    min_priority: The least one, ddqn_per.
+    priority_exponent: Exponent of the error in a priority, ddqn_per.
+    importance_exponent: Exponent of the weights that undo priorities, ddqn_per.
+    min_priority: The least priority, ddqn_per.
     num_envs: Environments that share a policy call.
     block_steps: Steps between two calls for updates.
   """

@@ -12,50 +12,67 @@ class Config:
   """All hyper-parameters of all estimators.
 
   Attributes:
-    encoder_steps: T1, updates of the encoder-decoder.
-    successor_steps: T2, updates of the successor representation.
-    updates: T3, updates of w, Q or f: what the curves show.
-    num_features: F, size of phi and psi.
-    hidden_layers: of psi, Q, f and w; on vectors phi is the last of as many.
-    hidden_units: of each of these; on frames they follow the convolutions.
-    batch_size: of encoder, psi and Q.
-    ratio_batch_size: of w, f and u.
-    learning_rate: of encoder, psi, Q and w of SR-DICE and Deep SR.
-    dual_dice_learning_rate: of DualDICE's f and w.
-    gradient_dice_learning_rate: of GradientDICE's f and w.
-    gradient_dice_u_learning_rate: of GradientDICE's u.
-    ratio_learning_rate: of w of SR-DICE and Deep SR, if it is another; else 0.
-    adam_epsilon: of Adam.
-    ratio_adam_epsilon: of Adam for w as above and u, if it is another; else 0.
-    tau: rate of the target networks' Polyak average.
-    target_interval: updates between two copies to them instead; 0 for tau.
-    next_state_weight: lambda_s' of the encoder-decoder's loss.
-    action_weight: lambda_a of it.
-    reward_weight: lambda_r of it.
-    feature_weight: of mean(phi^2) in it, on frames.
-    ridge: added to E[phi phi^T], as a share of its mean diagonal.
-    start_pool: pairs (s0, a0) whose psi the phases of w sample from.
-    feature_product: w.phi of SR-DICE and Deep SR over the features: mean, sum.
-    normalise_features: whether phi and psi in it are divided by phi's mean.
-    estimate_samples: N transitions that an estimate by ratios draws; 0 for all.
-    dual_dice_power: p of DualDICE's convex function |w|^p / p.
-    gradient_dice_norm_weight: lambda of GradientDICE.
-    gradient_dice_f_penalty: whether GradientDICE has its -1/2 E[f^2].
+    encoder_steps: T1, the updates of the encoder-decoder.
+    successor_steps: T2, the updates of the successor representation psi.
+    updates: T3, the updates of w, Q or f: what the curves show.
+    num_features: F, the size of phi and psi.
+    hidden_layers: Hidden layers of psi, Q, f and w; on vectors phi is the last
+      of as many.
+    hidden_units: Units of each hidden layer; on frames the layers follow the
+      convolutions.
+    batch_size: Transitions in a minibatch of encoder, psi and Q.
+    ratio_batch_size: Transitions in a minibatch of w, f and u.
+    learning_rate: Learning rate of encoder, psi, Q and w of SR-DICE and Deep
+      SR.
+    dual_dice_learning_rate: Learning rate of DualDICE's f and w.
+    gradient_dice_learning_rate: Learning rate of GradientDICE's f and w.
+    gradient_dice_u_learning_rate: Learning rate of GradientDICE's u.
+    ratio_learning_rate: Learning rate of w of SR-DICE and Deep SR; 0 for
+      learning_rate.
+    adam_epsilon: Epsilon of Adam.
+    ratio_adam_epsilon: Epsilon of Adam for w of SR-DICE and Deep SR and for u;
+      0 for adam_epsilon.
+    tau: Rate of the target networks' Polyak average.
+    target_interval: Updates between two copies to the target networks; 0 for
+      the average with tau.
+    next_state_weight: Weight of the next state in the encoder-decoder's loss.
+    action_weight: Weight of the action in the encoder-decoder's loss.
+    reward_weight: Weight of the reward in the encoder-decoder's loss.
+    feature_weight: Weight of mean(phi^2) in the encoder-decoder's loss, on
+      frames.
+    ridge: Ridge of closed forms, added to E[phi phi^T] as a share of its mean
+      diagonal.
+    start_pool: Pairs (s0, a0) whose psi the phases of w sample from.
+    feature_product: The product w.phi of SR-DICE and Deep SR over the features:
+      mean or sum.
+    normalise_features: Whether phi and psi in that product are divided by phi's
+      mean.
+    estimate_samples: N, the transitions that an estimate by ratios draws; 0 for
+      all.
+    dual_dice_power: Power p of DualDICE's convex function |w|^p / p.
+    gradient_dice_norm_weight: Weight lambda of the normalisation in
+      GradientDICE.
+    gradient_dice_f_penalty: Whether GradientDICE has its -1/2 E[f^2].
     tabular_successor: SR of tabular SR-DICE: empirical, given or td.
-    tabular_learning_rate: of the SR that it learns by TD.
-    tabular_regularizer: of tabular DualDICE's matrices.
-    tabular_discount_data: whether it weighs step t by gamma^t.
-    tabular_missing_mass: of d_pi that may lie on pairs the data lack.
-    pixel_scale: what pixels are divided by.
-    second_filters: of the second convolution; the paper prints 32.
-    mask_terminal_frame: whether the frame after the end counts for no error.
-    select: how linear_srdice is set: none, as told, or flow, by a grid.
-    linear_features: random, encoder, onehot, auto; for the grid also a list.
-    linear_num_features: F of the random features, the constant included.
-    linear_scale: of the random layer's weights.
-    linear_ridge: lambda, added to C as a share of the mean diagonal of G.
-    linear_next_actions: a' that phi' is averaged over, if not discrete.
-    bootstrap_draws: of the 95% intervals; 0 for none.
+    tabular_learning_rate: Learning rate of the SR that tabular SR-DICE learns
+      by TD.
+    tabular_regularizer: Regulariser of tabular DualDICE's matrices.
+    tabular_discount_data: Whether tabular DualDICE weighs step t by gamma^t.
+    tabular_missing_mass: Share of the mass of d_pi that may lie on pairs that
+      the data lack.
+    pixel_scale: What pixels are divided by.
+    second_filters: Filters of the second convolution; the paper prints 32.
+    mask_terminal_frame: Whether the frame after the end counts for no error.
+    select: How linear_srdice is set: none, as told, or flow, by a grid.
+    linear_features: Features of linear_srdice: random, encoder, onehot or auto;
+      for the grid also a list.
+    linear_num_features: Number of the random features, the constant included.
+    linear_scale: Scale of the random layer's weights.
+    linear_ridge: Ridge lambda of linear_srdice, added to C as a share of the
+      mean diagonal of G.
+    linear_next_actions: Next actions that phi is averaged over, if they are not
+      discrete.
+    bootstrap_draws: Draws of the bootstrap for the 95% intervals; 0 for none.
   """
 
   encoder_steps: int = ranges.at_least(0, 30_000)

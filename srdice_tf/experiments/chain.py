@@ -30,19 +30,22 @@ class ChainConfig:
   """The settings of the paper's appendix.
 
   Attributes:
-    num_trials: trials of each method, all trained at once.
-    num_steps: updates.
-    interval: updates between two evaluations.
-    batch_size: pairs in a minibatch.
-    gamma: discount.
-    srdice_learning_rate: of SR-DICE's psi.
-    dual_dice_learning_rate: of DualDICE's f and w.
-    gradient_dice_learning_rate: of GradientDICE's f, w and u.
-    gradient_dice_norm_weight: lambda of GradientDICE.
-    gradient_dice_f_penalty: whether GradientDICE has its -1/2 E[f^2].
-    expected_actions: whether a' and a0 are averaged over, not drawn.
-    printed_loss: psi's loss as printed, 1/2 |error|^2; else mean squares.
-    seed: of all randomness.
+    num_trials: Trials of each method, all trained at once.
+    num_steps: Updates of each trial.
+    interval: Updates between two evaluations.
+    batch_size: Pairs in a minibatch.
+    gamma: Discount factor.
+    srdice_learning_rate: Learning rate of SR-DICE's psi.
+    dual_dice_learning_rate: Learning rate of DualDICE's f and w.
+    gradient_dice_learning_rate: Learning rate of GradientDICE's f, w and u.
+    gradient_dice_norm_weight: Weight lambda of the normalisation in
+      GradientDICE.
+    gradient_dice_f_penalty: Whether GradientDICE has its -1/2 E[f^2].
+    expected_actions: Whether next and start actions are averaged over, not
+      drawn.
+    printed_loss: Whether psi's loss is as printed, 1/2 |error|^2; else mean
+      squares.
+    seed: Seed of all randomness.
   """
 
   num_trials: int = ranges.at_least(1, 10)

@@ -1,5 +1,6 @@
 """Tests for cli and common_flags, through a small binary."""
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -7,6 +8,11 @@ import sys
 import textwrap
 
 import pytest
+
+from binaries import common_flags
+from srdice_tf.agents import configs
+from srdice_tf.estimators import config as config_lib
+from srdice_tf.experiments import chain
 
 _BINARY = '''
 """Does a small job.
@@ -235,3 +241,20 @@ def test_help_may_be_left_half_read(binary):
   errors = process.stderr.read()
   assert process.wait(timeout=60) == 0
   assert errors == ''
+
+
+@pytest.mark.parametrize(
+    'config_class',
+    [
+        config_lib.Config,
+        chain.ChainConfig,
+        configs.Td3Config,
+        configs.DdqnConfig,
+    ],
+)
+def test_fields_are_explained_in_whole_sentences(config_class):
+  texts = common_flags._attribute_texts(config_class.__doc__)
+  assert list(texts) == [f.name for f in dataclasses.fields(config_class)]
+  for name, text in texts.items():
+    assert text[0].isupper() and text.endswith('.'), f'{name}: {text}'
+    assert ' it.' not in text and not text.startswith('Of '), f'{name}: {text}'
