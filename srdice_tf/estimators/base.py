@@ -80,7 +80,7 @@ class RatioEstimator(Estimator):
 
   def __init__(self, *args):
     super().__init__(*args)
-    # Steps of the ratios, which they count themselves; closed forms have none.
+    # See `estimate`; of closed forms it stays 0.
     self._num_updates = tf.Variable(
         0, trainable=False, dtype=tf.int64, name='num_updates'
     )
@@ -122,6 +122,11 @@ class RatioEstimator(Estimator):
     ratios = self._ratios_at(index)
     rewards = tf.gather(self.problem.dataset.rewards, index)
     return tf.reduce_mean(ratios * tf.cast(rewards, ratios.dtype))
+
+  def _count_update(self):
+    """Counts a step of the ratios, if that is asked for."""
+    if self.config.estimate_samples:
+      self._num_updates.assign_add(1)
 
   def _estimate_of_all(self) -> tf.Tensor:
     return self.value_of(self.problem.dataset.rewards)

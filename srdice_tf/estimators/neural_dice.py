@@ -33,7 +33,7 @@ class NeuralDICE(base.RatioEstimator):
 
   def _sample(self):
     """Returns transitions and as many pairs (s0, a0), for one update."""
-    self._num_updates.assign_add(1)
+    self._count_update()
     size = self.config.ratio_batch_size
     batch = self.problem.sample(size, self.rng)
     return batch, self.problem.sample_starts(size, self.rng)

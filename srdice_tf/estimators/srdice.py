@@ -55,7 +55,7 @@ class SRDICE(base.RatioEstimator):
             self._product(batch), self._product(start), self.problem.gamma
         ),
     )
-    self._num_updates.assign_add(1)
+    self._count_update()
     return {'loss': loss}
 
   def ratio(self, inputs):

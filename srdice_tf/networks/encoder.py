@@ -95,6 +95,7 @@ class FeatureProduct(tf.keras.Model):
     super().__init__(name='feature_product')
     size, is_mean = config.num_features, config.feature_product == 'mean'
     self._count = float(size) if is_mean else 1.0
+    self._is_normalised = config.normalise_features
     self.w = self.add_weight(
         name='w',
         shape=[size],
@@ -103,26 +104,27 @@ class FeatureProduct(tf.keras.Model):
     )
     # 0 stands for a unit that is not known yet.
     self._unit = self.add_weight(
-        name='unit',
-        shape=[],
-        initializer='zeros' if config.normalise_features else 'ones',
-        dtype=tf.float32,
-        trainable=False,
+        name='unit', shape=[], initializer='zeros', trainable=False
     )
 
   def set_unit(self, mean_of: Callable[[], float]):
-    """Sets the unit, if it is not known yet, to the mean of phi."""
-    if not float(self._unit):
+    """Sets the unit, if there is one and not known yet, to the mean of phi."""
+    if self._is_normalised and not float(self._unit):
       self._unit.assign(mean_of() or 1.0)  # If all of phi is dead: as it is.
+
+  @property
+  def _divisor(self):
+    if not self._is_normalised:
+      return self._count  # A constant costs nothing.
+    return self._count * self._unit
 
   def call(self, features: tf.Tensor) -> tf.Tensor:
     """Returns w.x [B] of features [B, F]."""
-    return _matvec(features, self.w) / (self._count * self._unit)
+    return _matvec(features, self.w) / self._divisor
 
   def effective(self) -> tf.Tensor:
     """Returns the w [F] whose plain product with x is the same, in float64."""
-    w, unit = (tf.cast(x, tf.float64) for x in (self.w, self._unit))
-    return w / (self._count * unit)
+    return tf.cast(self.w, tf.float64) / tf.cast(self._divisor, tf.float64)
 
 
 @tf.custom_gradient
