@@ -18,6 +18,7 @@ A binary reads:
       cli.run(main)
 """
 
+import atexit
 from collections.abc import Callable
 import difflib
 import errno
@@ -87,7 +88,21 @@ def run(main: _Main) -> None:
     if message is None:
       raise
     code = _fail(f'error: {message}', 1)
+  if code:
+    _leave(code)
   sys.exit(code)
+
+
+def _leave(code: int):
+  """Ends the process at once, after what is registered for its end.
+
+  To take down TensorFlow's and Reverb's threads would take ten seconds, and may
+  crash where a replay server has died.
+  """
+  atexit._run_exitfuncs()
+  sys.stdout.flush()
+  sys.stderr.flush()
+  os._exit(code)
 
 
 def _parse_flags_and_call(main: _Main) -> int | None:

@@ -21,6 +21,11 @@ class NoAnswerError(errors.UserError):
   """The replay server has died, hangs, or cannot be reached."""
 
 
+# Writers whose server died: a thread may still be in one of their calls, which
+# must not end in a destructor.
+_abandoned = []
+
+
 class ReplayClient:
   """A Reverb client whose failures are one clear line, and none hangs."""
 
@@ -112,8 +117,12 @@ class ReplayClient:
       writer = self.reverb.trajectory_writer(1, validate_items=False)
       writer.append(data)
       writer.create_item(table, priority, writer.history[-1])
-    self.call(writer.flush, 0, math.ceil(1000 * self.timeout))
-    self.call(writer.close)
+    try:
+      self.call(writer.flush, 0, math.ceil(1000 * self.timeout))
+      self.call(writer.close)
+    except NoAnswerError:
+      _abandoned.append(writer)
+      raise
 
   def put_metadata(self, metadata: dict):
     """Describes the data of one collector, in place of what it said before."""

@@ -212,8 +212,9 @@ def test_a_checkpoint_that_does_not_fit_is_one_line(tmp_path):
       'CartPole-v1', 'ddqn', num_steps=10, eval_every=10, eval_episodes=1
   )
   _run(tmp_path, config)
-  (tmp_path / 'config.json').unlink()
   other = dataclasses.replace(config, env_id='Acrobot-v1')
+  path = tmp_path / 'config.json'
+  path.write_text(path.read_text().replace('CartPole-v1', 'Acrobot-v1'))
   with pytest.raises(errors.UserError, match='does not fit this run') as error:
     trainer.Trainer(other, str(tmp_path))
   assert '\n' not in str(error.value)
