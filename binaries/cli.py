@@ -38,6 +38,8 @@ _Main = Callable[[list[str]], int | None]
 _HELP = frozenset(('-h', '-help', '--help', '--helpshort', '--helpfull'))
 # absl's words for a required flag.
 _MISSING = re.compile(r'flag --(\w+)=None: Flag --\1 must have a value.*')
+# A field of the library in its messages; not part of a path or of a flag.
+_FIELD = re.compile(r'(?<![\w./=-])(?:[a-z]\w*(?==)|[a-z]+_\w+(?![\w./(]))')
 _INTERRUPTED = 'interrupted: the same command resumes'
 _NO_SPACE = os.strerror(errno.ENOSPC)
 # What the user mends outside the program, where the system names the file.
@@ -80,7 +82,7 @@ def run(main: _Main) -> None:
     code = _fail(f'error: {message}', 2)
   except errors.UserError as error:
     is_written = isinstance(error, errors.NotFiniteError)
-    code = _fail(f'error: {error}', 3 if is_written else 1)
+    code = _fail(f'error: {_with_flags(error)}', 3 if is_written else 1)
     if error.details:
       print(error.details, file=sys.stderr)
   except Exception as error:
@@ -91,6 +93,18 @@ def run(main: _Main) -> None:
   if code:
     _leave(code)
   sys.exit(code)
+
+
+def _with_flags(error: errors.UserError) -> str:
+  """Returns the message; the library's fields that are flags become flags.
+
+  Fields are known by their place, `seed=3`, or by an underscore, as of
+  `dataset_dir`: other words may be just words.
+  """
+  return _FIELD.sub(
+      lambda found: ('--' if found[0] in flags.FLAGS else '') + found[0],
+      str(error),
+  )
 
 
 def _leave(code: int):

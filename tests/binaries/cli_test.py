@@ -139,6 +139,24 @@ def test_user_error_is_one_line(binary):
   )
 
 
+@pytest.mark.parametrize(
+    ('error', 'shown'),
+    [
+        ("UserError('num_steps', 0, 'expected 1')", '--num_steps=0: expected'),
+        ("UserError('fields', 0, 'no flag')", 'fields=0: no flag.'),
+        (
+            "at('/a/run_dir/x.json', 'cut short', 'see run_dir, env=3, setting')",
+            '/a/run_dir/x.json: cut short; see --run_dir, --env=3, setting.',
+        ),
+    ],
+)
+def test_fields_that_are_flags_are_shown_as_flags(binary, error, shown):
+  process = binary(f'raise errors.{error}', '--env=X')
+  _, stderr = process.communicate()
+  assert process.returncode == 1
+  assert stderr.startswith(f'error: {shown}')
+
+
 def test_other_errors_keep_their_traceback(binary):
   code, _, stderr = _result(binary("raise ValueError('a bug')", '--env=X'))
   assert code == 1
