@@ -8,8 +8,8 @@ import tensorflow as tf
 from srdice_tf import environments
 from srdice_tf import memory
 from srdice_tf import training
-from srdice_tf.benchmarks import estimators as estimators_lib
 from srdice_tf.benchmarks import measure
+from srdice_tf.benchmarks import step_costs
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import setup
@@ -32,7 +32,7 @@ _DECODER = (
 )
 
 
-def steps(num_transitions: int) -> list[measure.Result]:
+def steps(num_transitions: int) -> list[measure.Measurement]:
   """Returns ratios of step times, batch 32; the data are random numbers."""
   problem = _problem(num_transitions)
   config = config_lib.FRAME_PRESETS['fixed']
@@ -50,8 +50,8 @@ def steps(num_transitions: int) -> list[measure.Result]:
   }
   lines = []
   for name, operations in bare.items():
-    taken, least = estimators_lib.compare(
-        phases[name], estimators_lib.repeat(operations)
+    taken, least = step_costs.compare(
+        phases[name], step_costs.repeat(operations)
     )
     lines.append(
         measure.at_most(
