@@ -29,12 +29,12 @@ class Checkpoints:
     if not numbers:
       return None
     checkpoint = numbers[max(numbers)]
-    advice = f'remove {checkpoint} to train anew'
+    advice = f'remove {checkpoint} to train again'
     path = os.path.join(checkpoint, _CHECKSUMS)
     sums = config_file.read_json(path, advice)
     for name in _files(checkpoint):
       if not isinstance(sums.get(name), str):
-        raise errors.UserError(f'{path}: lacks a checksum of {name}; {advice}.')
+        raise errors.at(path, f'lacks a checksum of {name}', advice)
     checksums.verify(checkpoint, sums, advice)
     return checkpoint
 

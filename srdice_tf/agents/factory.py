@@ -34,8 +34,9 @@ def make_agent(
     kind = 'discrete' if is_discrete else 'continuous'
     fitting = 'ddqn or ddqn_per' if is_discrete else 'td3'
     raise errors.UserError(
-        f'--agent={config.agent}: {config.env_id} has {kind} actions; expected'
-        f' {fitting}.'
+        'agent',
+        config.agent,
+        f'{config.env_id} has {kind} actions; expected {fitting}',
     )
   make = ddqn.make_agent if is_discrete else td3.make_agent
   return make(
@@ -58,8 +59,9 @@ def make_learner(
     return make(agent, parameters, config.num_steps)
   if getattr(parameters, 'n_step', 1) != 1:
     raise errors.UserError(
-        f'--n_step={parameters.n_step}: {config.env_id} has no frames; expected'
-        ' 1.'
+        'n_step',
+        parameters.n_step,
+        f'{config.env_id} has no frames; expected 1',
     )
   if prioritised:
     return item_learner.ItemLearner(agent, parameters)

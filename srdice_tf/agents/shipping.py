@@ -127,7 +127,7 @@ def _config(run_dir: str) -> dict:
   """Returns the settings of a training run, as they are in its directory."""
   path = os.path.join(run_dir, config_file.FILE_NAME)
   if not os.path.exists(path):
-    raise errors.UserError(f'--output_dir={run_dir}: holds no training run.')
+    raise errors.UserError('output_dir', run_dir, 'holds no training run')
   advice = 'choose the directory of a training run'
   config = config_file.read_json(path, advice)
   try:
@@ -136,9 +136,8 @@ def _config(run_dir: str) -> dict:
     parameters = kind(**config['hyperparameters'])
     configs.TrainConfig(**{**config, 'hyperparameters': parameters})
   except (KeyError, TypeError, errors.UserError) as error:
-    raise errors.UserError(
-        f'{path}: is not of a training run ({error}); {advice}.'
-    ) from error
+    reason = f'is not of a training run ({error})'
+    raise errors.at(path, reason, advice) from error
   return config
 
 
@@ -146,15 +145,14 @@ def _curve(files: run_files.RunFiles) -> list[dict[str, float]]:
   """Returns the points whose weights are there."""
   curve = files.curve()
   if not curve:
-    raise errors.UserError(
-        f'{files.path()}: has no evaluation yet; train longer.'
-    )
+    raise errors.at(files.path(), 'has no evaluation yet', 'train longer')
   for point in curve:
     path = files.snapshot(point['step'])
     if not os.path.exists(path):
-      raise errors.UserError(
-          f'{path}: missing; the learning curve has a point there. Remove'
-          f' {files.path()} to train anew.'
+      raise errors.at(
+          path,
+          'is missing, but the learning curve has a point there',
+          f'remove {files.path()} to train again',
       )
   return curve
 

@@ -264,15 +264,15 @@ def test_seed_determines_the_result(problem):
 @pytest.mark.parametrize(
     'changes, parts',
     [
-        ({'select': 'truth'}, '--select=truth.*none, flow'),
+        ({'select': 'truth'}, 'select=truth.*none, flow'),
         ({'linear_features': 'onehot'}, 'onehot.*integers'),
-        ({'linear_features': 'randon'}, '--linear_features=randon.*encoder'),
+        ({'linear_features': 'randon'}, 'linear_features=randon.*encoder'),
         ({'linear_features': 'random,encoder'}, 'several.*--select=flow'),
-        ({'linear_num_features': 1}, '--linear_num_features=1.*at least 2'),
-        ({'linear_ridge': -1.0}, '--linear_ridge=-1.0'),
+        ({'linear_num_features': 1}, 'linear_num_features=1.*at least 2'),
+        ({'linear_ridge': -1.0}, 'linear_ridge=-1.0'),
         (
             {'linear_num_features': 10_000_000},
-            '--linear_num_features=10000000.*GiB.*at most',
+            'linear_num_features=10000000.*GiB.*at most',
         ),
     ],
 )

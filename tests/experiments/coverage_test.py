@@ -89,7 +89,7 @@ def test_a_refused_setting_does_not_claim_the_directory(tmp_path):
 def test_data_that_cannot_fit_are_refused(tmp_path):
   task = dataclasses.replace(_TASK, num_transitions=10**9)
   config = dataclasses.replace(_CONFIG, task=task)
-  with pytest.raises(errors.UserError, match='--num_transitions=.* at most'):
+  with pytest.raises(errors.UserError, match='num_transitions=.* at most'):
     coverage.run(config, str(tmp_path / 'run'))
   assert not (tmp_path / 'run').exists()
 

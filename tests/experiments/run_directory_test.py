@@ -78,14 +78,14 @@ def test_sizes_that_cannot_fit_leave_nothing_behind(
   config = dataclasses.replace(
       _config(tmp_path), task=task, dataset_dir=str(tmp_path / 'data')
   )
-  with pytest.raises(errors.UserError, match='--num_transitions=.* at most'):
+  with pytest.raises(errors.UserError, match='num_transitions=.* at most'):
     ope.run(config, str(tmp_path / 'run'))
   config = _config(path, algos=('srdice',))
   config = dataclasses.replace(config, estimators=dataclasses.replace(
       _ESTIMATORS, hidden_units=8
   ))
   monkeypatch.setattr(limits, 'available_bytes', lambda: 4 * 200 * 100)
-  with pytest.raises(errors.UserError, match='--num_features=256.*most 100.'):
+  with pytest.raises(errors.UserError, match='num_features=256.*most 100.'):
     ope.run(config, str(tmp_path / 'run'))
   assert not list(tmp_path.iterdir())
 

@@ -222,10 +222,10 @@ def test_processes_keep_each_other_s_entries(tmp_path):
 @pytest.mark.parametrize(
     'fields, message',
     [
-        ({'truth_episodes': 1}, '--truth_episodes=1: .* 0 .* or at least 2'),
-        ({'truth_episodes': -1}, '--truth_episodes=-1: expected'),
-        ({'truth_max_episodes': 1}, '--truth_max_episodes=1: expected'),
-        ({'keep_time_limit': 3}, '--keep_time_limit=3: expected'),
+        ({'truth_episodes': 1}, 'truth_episodes=1: .* 0 .* or at least 2'),
+        ({'truth_episodes': -1}, 'truth_episodes=-1: expected'),
+        ({'truth_max_episodes': 1}, 'truth_max_episodes=1: expected'),
+        ({'keep_time_limit': 3}, 'keep_time_limit=3: expected'),
     ],
 )
 def test_settings_of_the_truth_are_checked(fields, message):
