@@ -107,9 +107,9 @@ def override(parameters, settings: dict, agent: str):
   Raises:
     UserError: if the agent lacks one, or a value is out of its range.
   """
-  for name in settings:
-    if not hasattr(parameters, name):
-      value = settings[name]
+  names = {field.name for field in dataclasses.fields(parameters)}
+  for name, value in settings.items():
+    if name not in names:
       raise errors.UserError(name, value, f'agent={agent} has no such setting')
   return dataclasses.replace(parameters, **settings)
 

@@ -1,6 +1,7 @@
 """Agents and learners by the name of the agent."""
 
 from tf_agents.agents import tf_agent
+from tf_agents.specs import tensor_spec
 
 from srdice_tf import errors
 from srdice_tf.agents import configs
@@ -57,7 +58,7 @@ def make_learner(
         else frame_learner.FrameLearner
     )
     return make(agent, parameters, config.num_steps)
-  if getattr(parameters, 'n_step', 1) != 1:
+  if config.agent != 'td3' and parameters.n_step != 1:
     raise errors.UserError(
         'n_step',
         parameters.n_step,
@@ -70,5 +71,5 @@ def make_learner(
 
 def policy_network(agent: tf_agent.TFAgent):
   """Returns the network whose weights make the deterministic policy."""
-  is_actor = isinstance(agent, td3.DelayedTd3Agent)
-  return agent._actor_network if is_actor else agent._q_network
+  is_discrete = tensor_spec.is_discrete(agent.action_spec)
+  return agent._q_network if is_discrete else agent._actor_network

@@ -77,7 +77,7 @@ class Curve:
     features: kind of the features.
     method: name of the method.
     steps: [E] updates at the evaluations.
-    log_mse: [T, E] log of the mean squared error of the ratios, each trial's.
+    log_mse: [T, E] log of the mean squared error of the ratios of each trial.
   """
 
   features: str
@@ -87,7 +87,7 @@ class Curve:
 
 
 def run(config: ChainConfig, run_dir: str) -> list[Curve]:
-  """Trains all methods with all features; what is in chain.csv is kept.
+  """Trains all methods with all features; keeps what is in chain.csv.
 
   Args:
     config: settings.
@@ -152,7 +152,7 @@ def train(
 
 
 def plot(path: str, curves: list[Curve]):
-  """Draws a panel for each kind of features."""
+  """Draws a panel per kind of features."""
   panels = {}
   for curve in curves:
     panel = panels.setdefault(f'{curve.features} features', {})
@@ -161,7 +161,7 @@ def plot(path: str, curves: list[Curve]):
 
 
 def write_csv(path: str, curves: Sequence[Curve]):
-  """Writes a line for each evaluation, with a column for each trial."""
+  """Writes a line per evaluation, with a column per trial."""
   rows = [
       [curve.features, curve.method, step, *(f'{x:.2f}' for x in values)]
       for curve in curves
@@ -208,7 +208,7 @@ def _steps(config: ChainConfig) -> np.ndarray:
 
 
 def _write_events(curve: Curve, run_dir: str):
-  """Writes the mean and the deviation; a directory for each curve."""
+  """Writes mean and standard deviation, with a directory per curve."""
   board = tensorboard.TensorBoard(
       os.path.join(run_dir, 'events', curve.features, curve.method)
   )
