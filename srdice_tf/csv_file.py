@@ -41,7 +41,8 @@ def read(
     if not end:
       if is_growing:
         return []
-      raise errors.at(path, 'holds no whole line', wanted)
+      shown = content[:80].decode(errors='replace') or 'nothing'
+      raise errors.at(path, f'found {shown!r}', wanted)
     whole = io.BytesIO(content[:end])
     cells = pd.read_csv(whole, header=None, dtype=str, keep_default_na=False)
   except (OSError, ValueError) as error:  # pandas' own are ValueErrors.

@@ -219,7 +219,7 @@ def test_run_directory_and_resuming(tmp_path):
 @pytest.mark.parametrize(
     'content, message',
     [
-        ('', 'holds no whole line; expected features,'),
+        ('', "found 'nothing'"),
         ('features,method,step,0\n', 'expected features,method,step,0,1,2;'),
         ('{}tabular,srdice,10,x,1,1\n', 'line 2 is'),
         ('{}tabular,srdice,10,1,1,1\n', 'tabular srdice has 1 lines'),
