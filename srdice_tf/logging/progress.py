@@ -5,16 +5,16 @@ from collections.abc import Iterator
 import contextlib
 import contextvars
 import math
-import os
+import shutil
 import sys
 
 import tqdm
 
-_TERMINAL_SECONDS = 0.1
-_PLAIN_SECONDS = 10.0
-_PLAIN = '{desc}{share} {count} {speed} {elapsed}{left}{values}'
-_TERMINAL = _PLAIN.replace('{share}', '{share} |{bar}|')
-_LEAST_BAR = 8  # Columns, with its frame.
+_TERMINAL_SECONDS, _PLAIN_SECONDS = 0.1, 10.0
+_FORMAT = (
+    '{desc}{percentage:3.0f}% {n_fmt}/{total_fmt} {unit} {rate_fmt} {elapsed}'
+    ' ETA {remaining}{fields}'
+)
 
 _is_off = contextvars.ContextVar('is_off', default=False)
 
@@ -60,17 +60,17 @@ class Progress:
     self._arguments = {
         'total': total,
         'unit': unit,
-        'desc': label,
+        'desc': f'{label} '.lstrip(),
         'initial': initial,
     }
 
   def __enter__(self) -> 'Progress':
     line = _TerminalLine if sys.stderr.isatty() else _PlainLine
-    self._line = line(disable=_is_off.get(), **self._arguments)
+    self._line = line(file=sys.stderr, disable=_is_off.get(), **self._arguments)
     return self
 
   def __exit__(self, error_type, error, traceback) -> None:
-    self._line.end()
+    self._draw(self._line.close)
 
   def update(
       self, done: int, seconds_left: float | None = None, **fields
@@ -83,93 +83,69 @@ class Progress:
         rate so far.
       **fields: to show, by name.
     """
-    self._line.show(done, seconds_left, fields)
+    self._line.seconds_left, self._line.fields = seconds_left, fields
+    self._draw(lambda: self._line.update(done - self._line.n))
 
   def expect(self, total: int) -> None:
     """Changes the amount of work, if it is known only on the way."""
     self._line.total = total
 
-
-class _Line(tqdm.tqdm):
-  """tqdm's line with our words."""
-
-  monitor_interval = 0  # No thread: each update looks at the clock.
-  _seconds_left = None
-  _values = {}
-  _is_over = False
-
-  def __init__(self, **arguments):
-    # The rate is the mean over all the time; smoothing would forget.
-    super().__init__(file=sys.stderr, smoothing=0, miniters=0, **arguments)
-
-  def show(self, done: int, seconds_left: float | None, values: dict):
-    self._seconds_left, self._values = seconds_left, values
-    self._try(lambda: self.update(done - self.n))
-
-  def end(self):
-    self._is_over = True
-    self._try(self.close)
-
-  def _try(self, draw: Callable[[], object]):
+  def _draw(self, draw: Callable[[], object]):
     try:
       draw()
     except OSError:
-      self.disable = True  # Nobody looks any more; the work goes on.
+      self._line.disable = True  # Nobody looks any more; the work goes on.
+
+
+class _TerminalLine(tqdm.tqdm):
+  """One line that tqdm draws again and again."""
+
+  monitor_interval = 0  # No thread: each update looks at the clock.
+  seconds_left = None
+  fields = {}
+
+  def __init__(self, **arguments):
+    settings = {
+        'bar_format': _FORMAT.replace('% ', '% |{bar}| '),
+        'mininterval': _TERMINAL_SECONDS,
+        'ncols': shutil.get_terminal_size().columns,
+        'nrows': 24,
+        'miniters': 0,
+        'smoothing': 0,  # The rate is the mean over all the time.
+    }
+    super().__init__(**{**settings, **arguments})
 
   @property
   def format_dict(self) -> dict:
-    """What the formats name, on top of tqdm's own."""
+    """What tqdm's format names, in our words."""
     found = super().format_dict
-    done, total, elapsed = self.n, self.total, found['elapsed']
-    rate = (done - self.initial) / elapsed if elapsed > 0 else 0.0
-    left = self._seconds_left
+    done, elapsed = self.n - self.initial, found['elapsed']
+    rate = done / elapsed if elapsed else 0.0
+    left = self.seconds_left
     if left is None:
-      left = (total - done) / rate if rate else math.nan
-    share = min(done / total, 1.0) if total else 1.0
-    values = (f' {name} {_text(x)}' for name, x in self._values.items())
+      left = max(self.total - self.n, 0) / rate if rate else math.nan
+    values = (f' {name} {_text(x)}' for name, x in self.fields.items())
     return found | {
-        'prefix': f'{self.desc} '.lstrip(),
-        'share': f'{share:4.0%}',
-        'count': f'{done:,}/{total:,} {self.unit}',
-        'speed': f'{rate:,.0f}/s' if rate >= 100 else f'{rate:.3g}/s',
-        'left': '' if self._is_over else f' ETA {_duration(left)}',
-        'values': ''.join(values),
+        # More may be done than was expected, or nothing to do.
+        'n': min(self.n, self.total) if self.total else 1,
+        'total': self.total or 1,
+        'n_fmt': f'{self.n:,}',
+        'total_fmt': f'{self.total:,}',
+        'rate_fmt': f'{rate:,.0f}/s' if rate >= 100 else f'{rate:.3g}/s',
+        'remaining': '?' if math.isnan(left) else self.format_interval(left),
+        'fields': ''.join(values),
     }
 
 
-class _TerminalLine(_Line):
-  """One line that is drawn again and again."""
-
-  def __init__(self, **arguments):
-    super().__init__(
-        bar_format=_TERMINAL,
-        ncols=80,
-        nrows=24,
-        mininterval=_TERMINAL_SECONDS,
-        **arguments,
-    )
-
-  def __str__(self) -> str:
-    try:
-      # As wide as now; a terminal that does not know its size says 0.
-      columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
-    except OSError:
-      columns = 80
-    fields = self.format_dict | {'ncols': columns}
-    plain = self.format_meter(**{**fields, 'bar_format': _PLAIN})
-    if len(plain) > columns - _LEAST_BAR:
-      return plain  # The numbers matter more than a bar.
-    return self.format_meter(**fields)
-
-
-class _PlainLine(_Line):
+class _PlainLine(_TerminalLine):
   """A new line each time, none at the start."""
 
   def __init__(self, **arguments):
     super().__init__(
-        bar_format=_PLAIN,
+        bar_format=_FORMAT,
         mininterval=_PLAIN_SECONDS,
         delay=_PLAIN_SECONDS,
+        ncols=None,
         **arguments,
     )
 
@@ -183,10 +159,6 @@ class _PlainLine(_Line):
       self.display()
     self.leave = False  # tqdm would leave a line without an end.
     super().close()
-
-
-def _duration(seconds: float) -> str:
-  return '?' if math.isnan(seconds) else tqdm.tqdm.format_interval(seconds)
 
 
 def _text(value) -> str:
