@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import contextlib
 import contextvars
 import math
-import shutil
+import os
 import sys
 
 import tqdm
@@ -108,7 +108,7 @@ class _TerminalLine(tqdm.tqdm):
     settings = {
         'bar_format': _FORMAT.replace('% ', '% |{bar}| '),
         'mininterval': _TERMINAL_SECONDS,
-        'ncols': shutil.get_terminal_size().columns,
+        'ncols': _columns(),
         'nrows': 24,
         'miniters': 0,
         'smoothing': 0,  # The rate is the mean over all the time.
@@ -159,6 +159,14 @@ class _PlainLine(_TerminalLine):
       self.display()
     self.leave = False  # tqdm would leave a line without an end.
     super().close()
+
+
+def _columns() -> int:
+  try:
+    # A terminal that does not know its size says 0.
+    return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+  except OSError:
+    return 80
 
 
 def _text(value) -> str:
