@@ -17,7 +17,7 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
-from srdice_tf.evaluation import truth
+from srdice_tf.evaluation import rollouts
 from srdice_tf.experiments import setup
 from srdice_tf.experiments import truths
 from srdice_tf.policies import settings
@@ -54,7 +54,7 @@ def main(_) -> None:
       _ENV.value, _POLICY.value or '', gamma=_GAMMA.value, **_BEHAVIOUR()
   )
   policy, name = setup.policy_with_noise(config, _NOISE.value)
-  config = truth.RollOutConfig(
+  config = rollouts.RollOutConfig(
       _ENV.value,
       _GAMMA.value,
       _SEED.value,

@@ -19,9 +19,9 @@ from binaries import cli
 from binaries import common_flags
 from srdice_tf.evaluation import coverage
 from srdice_tf.experiments import grids
-from srdice_tf.experiments import run
+from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
-from srdice_tf.experiments import task
+from srdice_tf.experiments import tasks
 from srdice_tf.reports import not_finite
 from srdice_tf.reports import tables
 
@@ -50,8 +50,8 @@ _HYPERPARAMETERS = common_flags.define_hyperparameters()
 
 
 def main(_) -> None:
-  config = run.RunConfig(
-      task.TaskConfig(
+  config = runs.RunConfig(
+      tasks.TaskConfig(
           env_id=_ENV.value,
           policy=_POLICY.value or '',
           setting=_SETTING.value or '',
@@ -61,12 +61,12 @@ def main(_) -> None:
           **_BEHAVIOUR(),
       ),
       (_ALGO.value,),
-      task.preset(_ENV.value, 'paper').replace(**_HYPERPARAMETERS()),
+      tasks.preset(_ENV.value, 'paper').replace(**_HYPERPARAMETERS()),
       _SEED.value,
       data_root=_DATA_ROOT.value,
   )
   grid = grids.Grid(num_parts=_NUM_DATASETS.value)
-  entries = sweep.plan(grids.runs(config, grid), _OUTPUT_DIR.value)
+  entries = sweep.plan(grids.configs(config, grid), _OUTPUT_DIR.value)
   directory = os.path.dirname(entries[0].directory)
   table = os.path.join(directory, sweep.TABLE)
   found = coverage.of_method(sweep.run(entries, table), _ALGO.value)

@@ -18,9 +18,9 @@ from binaries import common_flags
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import grids
-from srdice_tf.experiments import run
+from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
-from srdice_tf.experiments import task
+from srdice_tf.experiments import tasks
 from srdice_tf.reports import comparison
 
 _ENV = common_flags.define_env()
@@ -63,9 +63,9 @@ _HYPERPARAMETERS = common_flags.define_hyperparameters()
 
 def main(_) -> None:
   registry.check_names(_ALGO.value)
-  preset = task.preset(_ENV.value, _PRESET.value)
-  config = run.RunConfig(
-      task.TaskConfig(_ENV.value, **_TASK()),
+  preset = tasks.preset(_ENV.value, _PRESET.value)
+  config = runs.RunConfig(
+      tasks.TaskConfig(_ENV.value, **_TASK()),
       tuple(_ALGO.value),
       preset.replace(**_HYPERPARAMETERS()),
       _SEED.value if _SEED.present else None,
@@ -75,7 +75,7 @@ def main(_) -> None:
       data_root=_DATA_ROOT.value,
   )
   root = _OUTPUT_DIR.value or os.path.join('runs', _PRESET.value)
-  configs = grids.runs(config, grids.Grid(num_seeds=_NUM_SEEDS.value))
+  configs = grids.configs(config, grids.Grid(num_seeds=_NUM_SEEDS.value))
   entries = sweep.plan(configs, root, _SERVER_TIMEOUT.value)
   directory = os.path.dirname(entries[0].directory)
   table = os.path.join(directory, sweep.TABLE)

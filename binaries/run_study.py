@@ -19,9 +19,9 @@ from binaries import common_flags
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import grids
-from srdice_tf.experiments import run
+from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
-from srdice_tf.experiments import task
+from srdice_tf.experiments import tasks
 from srdice_tf.reports import comparison
 from srdice_tf.reports import study as report
 
@@ -52,15 +52,15 @@ _HYPERPARAMETERS = common_flags.define_hyperparameters()
 def main(_) -> None:
   registry.check_names(_ALGO.value)
   preset = presets.preset(_PRESET.value, is_frames=False)
-  config = run.RunConfig(
-      task.TaskConfig('', **{'setting': 'hard', **_TASK()}),
+  config = runs.RunConfig(
+      tasks.TaskConfig('', **{'setting': 'hard', **_TASK()}),
       tuple(_ALGO.value),
       preset.replace(**_HYPERPARAMETERS()),
       _SEED.value,
       data_root=_DATA_ROOT.value,
   )
   grid = grids.Grid(tuple(_ENVS.value), _NUM_SEEDS.value)
-  entries = sweep.plan(grids.runs(config, grid), _OUTPUT_DIR.value)
+  entries = sweep.plan(grids.configs(config, grid), _OUTPUT_DIR.value)
   table = os.path.join(_OUTPUT_DIR.value, sweep.TABLE)
   evaluations = sweep.run(
       entries, table, on_done=lambda done: print(report.line(done), flush=True)

@@ -18,7 +18,7 @@ from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import arguments
 from srdice_tf.experiments import fitting
-from srdice_tf.experiments import task
+from srdice_tf.experiments import tasks
 
 _CONFIG, _WEIGHTS = 'estimator.json', 'weights'
 
@@ -59,7 +59,7 @@ def evaluate(
   names = (algos,) if isinstance(algos, str) else tuple(algos)
   numbers = arguments.Numbers(gamma, seed)
   policy, data = arguments.check_policy(policy), _dataset(data)
-  chosen = presets.preset(preset, task.has_frames(arguments.specs_of(policy)))
+  chosen = presets.preset(preset, tasks.has_frames(arguments.specs_of(policy)))
   chosen = chosen.replace(**hyperparameters or {})
   estimators = _make(policy, data, names, numbers, chosen, mdp)
   fit = fitting.Fit(estimators)
@@ -159,7 +159,7 @@ def _make(policy, data, names, numbers, hyperparameters, mdp):
   registry.check_names(names)
   arguments.check_data(policy, data)
   arguments.check_mdp(policy, mdp)
-  problem = task.make_problem(
+  problem = tasks.make_problem(
       policy, data, arguments.specs_of(policy), numbers.gamma, mdp
   )
   return registry.make_estimators(

@@ -1,6 +1,6 @@
 """Lists of runs as data: what is varied around one run.
 
-A grid says which environments, seeds and parts of the data there are; `runs`
+A grid says which environments, seeds and parts of the data there are; `configs`
 writes it out as configs for `sweep`.
 """
 
@@ -10,7 +10,7 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf.evaluation import intervals
-from srdice_tf.experiments import run
+from srdice_tf.experiments import runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +35,7 @@ STUDY = Grid(env_ids=environments.CONTINUOUS_TASKS, num_seeds=10)
 COVERAGE = Grid(num_parts=100)
 
 
-def runs(config: run.RunConfig, grid: Grid) -> list[run.RunConfig]:
+def configs(config: runs.RunConfig, grid: Grid) -> list[runs.RunConfig]:
   """Returns the runs of a grid, seed by seed.
 
   Args:
@@ -67,7 +67,7 @@ def runs(config: run.RunConfig, grid: Grid) -> list[run.RunConfig]:
   ]
 
 
-def _check(config: run.RunConfig, grid: Grid):
+def _check(config: runs.RunConfig, grid: Grid):
   if grid.env_ids:
     ranges.check_list('envs', grid.env_ids)
   first = config.seed or 0

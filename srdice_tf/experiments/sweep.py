@@ -8,7 +8,7 @@ import os
 from srdice_tf import results
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import result_file
-from srdice_tf.experiments import run as run_lib
+from srdice_tf.experiments import runs
 
 TABLE = 'results.csv'
 _TIMEOUT = 30.0  # Seconds.
@@ -18,12 +18,12 @@ _TIMEOUT = 30.0  # Seconds.
 class Entry:
   """A run of a sweep, and the directory where it is kept."""
 
-  config: run_lib.RunConfig
+  config: runs.RunConfig
   directory: str
 
 
 def plan(
-    configs: Sequence[run_lib.RunConfig],
+    configs: Sequence[runs.RunConfig],
     root: str,
     server_timeout: float = _TIMEOUT,
 ) -> list[Entry]:
@@ -32,14 +32,14 @@ def plan(
   Raises:
     UserError: if a config does not fit the data it names.
   """
-  resolved = [run_lib.resolve(each, server_timeout)[1] for each in configs]
+  resolved = [runs.resolve(each, server_timeout)[1] for each in configs]
   return [
       Entry(config, os.path.join(root, directory_name(config)))
       for config in resolved
   ]
 
 
-def directory_name(config: run_lib.RunConfig) -> str:
+def directory_name(config: runs.RunConfig) -> str:
   """Returns the path of a run within its sweep, the same in all of them."""
   task = config.task
   parts = task.env_id.replace('/', '_'), task.setting, *config.algos
@@ -76,9 +76,9 @@ def run(
 
 
 def _run(entry: Entry, server_timeout, cache) -> results.Evaluation:
-  run_lib.check(entry.config, entry.directory)
+  runs.check(entry.config, entry.directory)
   # Data below data_root are named by their whole description. Others may have
   # been replaced since: these are read and compared again.
   if entry.config.has_own_data and result_file.exists(entry.directory):
     return result_file.read(entry.directory)
-  return run_lib.run(entry.config, entry.directory, server_timeout, cache)
+  return runs.run(entry.config, entry.directory, server_timeout, cache)

@@ -34,7 +34,7 @@ def of_task(
   """Returns the true values of a task's policies, as far as they can be known.
 
   Args:
-    task: experiments.task.Task.
+    task: experiments.tasks.Task.
     directory: where truth.json is, or will be.
     names: which of 'target' and 'behaviour'.
 

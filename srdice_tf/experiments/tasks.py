@@ -47,7 +47,7 @@ class TaskConfig(settings.Noise):
     truth: how true values are measured: rollouts (exact in finite MDPs), or
       none, for an evaluation without a simulator.
     truth_episodes: roll-outs for each true value; 0: until its standard error
-      is below 0.5% (`evaluation.truth.measure`); the paper's form: 100.
+      is below 0.5% (`rollouts.measure`); the paper's form: 100.
     truth_max_episodes: the most roll-outs where their number is not given.
     keep_time_limit: cut roll-outs at the environment's time limit, as in the
       paper; if not, they go on until gamma^t is negligible.

@@ -9,14 +9,14 @@ from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf import results
-from srdice_tf.estimators import hyperparameters as hyperparameters_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import episodes
 from srdice_tf.experiments import fitting
 from srdice_tf.experiments import provenance
 from srdice_tf.experiments import result_file
-from srdice_tf.experiments import task as task_lib
+from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
 from srdice_tf.logging import metrics
 from srdice_tf.replay import clients
@@ -49,9 +49,9 @@ class RunConfig:
       are kept.
   """
 
-  task: task_lib.TaskConfig
+  task: tasks.TaskConfig
   algos: tuple[str, ...]
-  hyperparameters: hyperparameters_lib.Hyperparameters
+  hyperparameters: hyperparameters.Hyperparameters
   seed: int | None = ranges.seed(None)
   dataset_dir: str = ''
   reverb_address: str = ''
@@ -97,7 +97,7 @@ class RunConfig:
 
 def resolve(
     config: RunConfig, server_timeout: float = _TIMEOUT
-) -> tuple[task_lib.Task, RunConfig]:
+) -> tuple[tasks.Task, RunConfig]:
   """Returns the task, and the run with nothing left open.
 
   Raises:
@@ -117,7 +117,7 @@ def resolve(
   task_config, seed = config.task, config.seed
   if found:
     task_config, seed = found.follow(task_config, seed)
-  task = task_lib.Task(task_config)
+  task = tasks.Task(task_config)
   if found:
     found.check_policy(config.task, task.config)
   config = dataclasses.replace(config, task=task.config, seed=seed or 0)
@@ -233,7 +233,7 @@ def _hparams(config: RunConfig) -> dict:
   }
 
 
-def _problems(task: task_lib.Task, dataset, config: RunConfig):
+def _problems(task: tasks.Task, dataset, config: RunConfig):
   """Returns what is fitted, and what is held out of it or None."""
   if not config.holdout_fraction:
     return task.problem(dataset), None
