@@ -14,6 +14,12 @@ from absl import flags
 # The caller's module, not this one, owns the flags defined here.
 flags.disclaim_key_flags()
 
+_KINDS = {
+    int: flags.DEFINE_integer,
+    float: flags.DEFINE_float,
+    bool: flags.DEFINE_boolean,
+    str: flags.DEFINE_string,
+}
 # Two binaries in one process, as in tests, share a flag.
 _holders: dict[str, flags.FlagHolder] = {}
 
@@ -256,12 +262,6 @@ def define_fields(*config_classes) -> Callable[[], dict]:
   Returns:
     A function that gives the fields whose flags were set.
   """
-  kinds = {
-      int: flags.DEFINE_integer,
-      float: flags.DEFINE_float,
-      bool: flags.DEFINE_boolean,
-      str: flags.DEFINE_string,
-  }
   texts, types, defaults, holders = {}, {}, {}, {}
   for config_class in config_classes:
     texts |= _attribute_texts(config_class.__doc__)
@@ -271,8 +271,21 @@ def define_fields(*config_classes) -> Callable[[], dict]:
   for name in types:
     values = ' or '.join(dict.fromkeys(defaults[name]))
     text = f'{texts[name]} Paper preset: {values}.'
-    holders[name] = _define(name, kinds[types[name]], None, text)
+    holders[name] = _define(name, _KINDS[types[name]], None, text)
   return _given(holders)
+
+
+def define_described(fields: dict) -> Callable[[], dict]:
+  """Defines a flag for each field, given with its description by name."""
+  return _given({
+      name: _define(
+          name,
+          _KINDS[field.type],
+          None,
+          f'{text} Paper preset: {field.default}.',
+      )
+      for name, (field, text) in fields.items()
+  })
 
 
 def _given(holders: dict[str, flags.FlagHolder]) -> Callable[[], dict]:

@@ -16,7 +16,8 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import presets
 from srdice_tf.experiments import coverage
 from srdice_tf.experiments import setup
 from srdice_tf.reports import not_finite
@@ -39,7 +40,7 @@ _TRUTH = common_flags.define_truth(max_episodes=2000)
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', None, 'Where results are kept; default: below runs/.'
 )
-_HYPER_PARAMETERS = common_flags.define_fields(config_lib.Config)
+_HYPER_PARAMETERS = common_flags.define_described(hyperparameters.fields())
 
 
 def main(_) -> None:
@@ -54,9 +55,7 @@ def main(_) -> None:
           **_BEHAVIOUR(),
       ),
       num_datasets=_NUM_DATASETS.value,
-      estimators=dataclasses.replace(
-          config_lib.PRESETS['paper'], **_HYPER_PARAMETERS()
-      ),
+      estimators=presets.preset('paper', False).replace(**_HYPER_PARAMETERS()),
       seed=_SEED.value,
   )
   name = f'coverage_{_ENV.value}'.replace('/', '_')

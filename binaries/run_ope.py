@@ -9,14 +9,14 @@ from srdice_tf.logging import quiet
 
 quiet.install()
 
-import dataclasses
 import os
 
 from absl import flags
 
 from binaries import cli
 from binaries import common_flags
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import seeds
@@ -30,10 +30,11 @@ _SEED = common_flags.define_seed()
 _REVERB_ADDRESS = common_flags.define_reverb_address()
 _SERVER_TIMEOUT = common_flags.define_server_timeout()
 _ALGO = flags.DEFINE_list(
-    'algo', ['srdice'], f'Estimators, a list of {", ".join(registry.NAMES)}.'
+    'algo', ['srdice'],
+    f'Estimators, a list of {", ".join(registry.ESTIMATORS)}.',
 )
 _PRESET = flags.DEFINE_enum(
-    'preset', 'paper', list(config_lib.PRESETS | config_lib.FRAME_PRESETS),
+    'preset', 'paper', list(presets.PRESETS | presets.FRAME_PRESETS),
     'Schedule and rates; fixed is for frames.',
 )
 _NUM_SEEDS = flags.DEFINE_integer('num_seeds', 1, 'Runs, from --seed on.', 1)
@@ -46,7 +47,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', None, 'Where the run is kept; default: below runs/.'
 )
 _HOLDOUT_FRACTION = common_flags.define_holdout_fraction()
-_HYPER_PARAMETERS = common_flags.define_fields(config_lib.Config)
+_HYPER_PARAMETERS = common_flags.define_described(hyperparameters.fields())
 
 
 def main(_) -> None:
@@ -55,7 +56,7 @@ def main(_) -> None:
   config = ope.RunConfig(
       setup.TaskConfig(_ENV.value, **_TASK()),
       tuple(_ALGO.value),
-      dataclasses.replace(preset, **_HYPER_PARAMETERS()),
+      preset.replace(**_HYPER_PARAMETERS()),
       _SEED.value if _SEED.present else None,
       _DATASET_DIR.value or '',
       _REVERB_ADDRESS.value or '',
@@ -68,8 +69,9 @@ def main(_) -> None:
       'runs', f'{name}_{"_".join(_ALGO.value)}_{_PRESET.value}'
   )
   print(
-      f'{_PRESET.value} preset: encoder {estimators.encoder_steps:,}, successor'
-      f' {estimators.successor_steps:,}, updates {estimators.updates:,}'
+      f'{_PRESET.value} preset: encoder {estimators["encoder_steps"]:,},'
+      f' successor {estimators["successor_steps"]:,},'
+      f' updates {estimators["updates"]:,}'
   )
   results, run_dirs = [], []
   for config in configs:

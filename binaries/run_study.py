@@ -10,7 +10,6 @@ from srdice_tf.logging import quiet
 
 quiet.install()
 
-import dataclasses
 import os
 
 from absl import flags
@@ -18,7 +17,8 @@ from absl import flags
 from binaries import cli
 from binaries import common_flags
 from srdice_tf import environments
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import setup
 from srdice_tf.experiments import study
@@ -34,12 +34,12 @@ _NUM_SEEDS = flags.DEFINE_integer(
     'num_seeds', 10, 'Data sets of each task, from --seed on.', 1
 )
 _PRESET = flags.DEFINE_enum(
-    'preset', 'paper', list(config_lib.PRESETS), 'Schedule and rates.'
+    'preset', 'paper', list(presets.PRESETS), 'Schedule and rates.'
 )
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', os.path.join('runs', 'study'), 'Where all of it is kept.'
 )
-_HYPER_PARAMETERS = common_flags.define_fields(config_lib.Config)
+_HYPER_PARAMETERS = common_flags.define_described(hyperparameters.fields())
 
 
 def main(_) -> None:
@@ -49,8 +49,8 @@ def main(_) -> None:
       algos=tuple(_ALGO.value),
       task=setup.TaskConfig('', **{'setting': 'hard', **_TASK()}),
       seeds=tuple(range(_SEED.value, _SEED.value + _NUM_SEEDS.value)),
-      estimators=dataclasses.replace(
-          config_lib.PRESETS[_PRESET.value], **_HYPER_PARAMETERS()
+      estimators=presets.preset(_PRESET.value, False).replace(
+          **_HYPER_PARAMETERS()
       ),
   )
   runs = []

@@ -10,11 +10,10 @@ from srdice_tf import csv_file
 from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf import training
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.evaluation import intervals
 from srdice_tf.evaluation import truth as truth_lib
-from srdice_tf.experiments import scoring
 from srdice_tf.experiments import setup
 from srdice_tf.experiments import truths
 from srdice_tf.logging import progress as progress_lib
@@ -46,13 +45,15 @@ class CoverageConfig:
 
   task: setup.TaskConfig
   num_datasets: int = ranges.at_least(2)
-  estimators: config_lib.Config
+  estimators: hyperparameters.Hyperparameters
   seed: int = ranges.seed(0)
   dataset_checksum: str = ''
 
   def __post_init__(self):
     ranges.check(self)
-    draws = self.estimators.bootstrap_draws
+    if not isinstance(self.estimators, hyperparameters.Hyperparameters):
+      return
+    draws = self.estimators['bootstrap_draws']
     if draws < intervals.MIN_DRAWS:
       raise errors.UserError(
           f'--bootstrap_draws={draws}: too few for an interval; expected at'
@@ -110,10 +111,12 @@ def _run(config: CoverageConfig, directory: str) -> Coverage:
   collected = setup.Task(dataclasses.replace(config.task, num_transitions=size))
   collected.check_memory()
   config = dataclasses.replace(config, task=task.config)
-  config_file.check(directory, config, ('dataset_checksum',))
+  config_file.check(directory, _recorded(config), ('dataset_checksum',))
   path = os.path.join(directory, FILE_NAME)
   rows = _read(path, config.num_datasets)
-  config_file.check(directory, config, ('dataset_checksum',), [FILE_NAME])
+  config_file.check(
+      directory, _recorded(config), ('dataset_checksum',), [FILE_NAME]
+  )
   data = collected.dataset(os.path.join(directory, 'data'), config.seed)
   if data.num_initial_states < 2 * config.num_datasets:
     raise errors.UserError(
@@ -125,7 +128,7 @@ def _run(config: CoverageConfig, directory: str) -> Coverage:
   )
   _make(task.problem(data.of_episodes(parts[0])), config)  # Checks settings.
   config = dataclasses.replace(config, dataset_checksum=data.checksum())
-  config_file.claim(directory, config)
+  config_file.claim(directory, _recorded(config))
   truth = truths.of_task(task, directory, ['target'])['target']
   progress = progress_lib.Progress(
       len(parts), 'data sets', 'coverage', initial=len(rows)
@@ -139,6 +142,13 @@ def _run(config: CoverageConfig, directory: str) -> Coverage:
   return summary(rows, truth)
 
 
+def _recorded(config: CoverageConfig) -> CoverageConfig:
+  """Returns the config with all hyper-parameters, as it is written."""
+  return dataclasses.replace(
+      config, estimators=config.estimators.for_methods([_METHOD])
+  )
+
+
 def _make(problem, config: CoverageConfig):
   return registry.make_estimators(
       [_METHOD], problem, config.estimators, config.seed
@@ -148,11 +158,11 @@ def _make(problem, config: CoverageConfig):
 def _fit(problem, config: CoverageConfig) -> list[float]:
   """Returns what a row of coverage.csv holds of one data set."""
   made = _make(problem, config)
-  training.Trainer(made).run()
+  training.PhaseTrainer(made).run()
   estimator = made[_METHOD]
-  scorer = scoring.Scorer(problem, None, config.estimators, config.seed)
-  interval = scorer.interval(estimator) or [np.nan] * 3
-  return [float(estimator.estimate()), *interval, estimator.flow_residual]
+  interval = estimator.interval() or [np.nan] * 3
+  residual = estimator.flow_residual().residual
+  return [float(estimator.estimate()), *interval, residual]
 
 
 def summary(rows, truth: truth_lib.PolicyValue) -> Coverage:

@@ -11,8 +11,9 @@ from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import finite
 from srdice_tf import training
-from srdice_tf.estimators import base
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import estimator as estimator_lib
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import arguments
 from srdice_tf.experiments import setup
@@ -32,7 +33,7 @@ class Evaluation:
 
   value: float
   ratios: np.ndarray | None
-  estimator: base.Estimator
+  estimator: estimator_lib.Estimator
 
 
 def evaluate(
@@ -40,7 +41,7 @@ def evaluate(
     dataset,
     algo: str = 'srdice',
     gamma: float = 0.99,
-    config: config_lib.Config | None = None,
+    config: hyperparameters.Hyperparameters | None = None,
     seed: int = 0,
     mdp: finite.FiniteMDP | None = None,
 ) -> Evaluation:
@@ -61,13 +62,13 @@ def evaluate(
   """
   numbers = arguments.Numbers(algo, gamma, seed)
   estimator = _make(policy, dataset, numbers, config, mdp)
-  training.Trainer({algo: estimator}).run()
+  training.PhaseTrainer({algo: estimator}).run()
   return _evaluation(estimator)
 
 
-def save(estimator: base.Estimator, directory: str):
+def save(estimator: estimator_lib.Estimator, directory: str):
   """Saves a fitted estimator; `load` needs the same policy and data."""
-  if not isinstance(estimator, base.Estimator):
+  if not isinstance(estimator, estimator_lib.Estimator):
     raise errors.UserError(
         f'estimator: found {type(estimator).__name__}; expected the estimator'
         ' of an Evaluation.'
@@ -81,7 +82,7 @@ def save(estimator: base.Estimator, directory: str):
           'algo': estimator.name,
           'gamma': estimator.problem.gamma,
           'seed': estimator.seed,
-          'config': dataclasses.asdict(estimator.config),
+          'config': estimator.shared.hyperparameters.changes(),
       },
   )
 
@@ -111,13 +112,16 @@ def load(directory: str, policy, dataset, mdp=None) -> Evaluation:
   return _evaluation(estimator)
 
 
-def _read(path: str) -> tuple[arguments.Numbers, config_lib.Config]:
+def _read(
+    path: str,
+) -> tuple[arguments.Numbers, hyperparameters.Hyperparameters]:
   """Returns what `save` wrote of an estimator's settings."""
   try:
     with open(path) as file:
       saved = json.load(file)
     fields = {name: saved[name] for name in ('algo', 'gamma', 'seed')}
-    return arguments.Numbers(**fields), config_lib.Config(**saved['config'])
+    values = hyperparameters.Hyperparameters(**saved['config'])
+    return arguments.Numbers(**fields), values
   except (
       OSError, ValueError, TypeError, KeyError, errors.UserError
   ) as error:
@@ -132,13 +136,13 @@ def _unreadable(path: str, error: Exception) -> errors.UserError:
   )
 
 
-def _make(policy, dataset, numbers, config, mdp) -> base.Estimator:
+def _make(policy, dataset, numbers, config, mdp) -> estimator_lib.Estimator:
   algo, gamma, seed = numbers.algo, numbers.gamma, numbers.seed
   registry.check_names([algo])
   policy = arguments.check_policy(policy)
   specs = policy.time_step_spec.observation, policy.action_spec
   if config is None:
-    config = config_lib.preset('paper', setup.has_frames(specs))
+    config = presets.preset('paper', setup.has_frames(specs))
   arguments.check_config(config)
   arguments.check_data(policy, dataset)
   arguments.check_mdp(policy, mdp)
@@ -146,8 +150,8 @@ def _make(policy, dataset, numbers, config, mdp) -> base.Estimator:
   return registry.make_estimators([algo], problem, config, seed)[algo]
 
 
-def _evaluation(estimator: base.Estimator) -> Evaluation:
-  ratios = None
-  if isinstance(estimator, base.RatioEstimator):
-    ratios = estimator.ratios().numpy()
+def _evaluation(estimator: estimator_lib.Estimator) -> Evaluation:
+  ratios = estimator.ratios()
+  if ratios is not None:
+    ratios = ratios.numpy()
   return Evaluation(float(estimator.estimate()), ratios, estimator)

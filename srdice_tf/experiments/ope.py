@@ -9,8 +9,7 @@ from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf import training
-from srdice_tf.estimators import base
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.evaluation import diagnostics
 from srdice_tf.evaluation import log_error
@@ -53,7 +52,7 @@ class RunConfig:
 
   task: setup.TaskConfig
   algos: tuple[str, ...]
-  estimators: config_lib.Config
+  estimators: hyperparameters.Hyperparameters
   seed: int | None = ranges.seed(None)
   dataset_dir: str = ''
   reverb_address: str = ''
@@ -185,9 +184,16 @@ def run(
       process works in it.
   """
   task, config = resolve(config, server_timeout)
-  config_file.check(run_dir, config, ('dataset_checksum',), TRACES)
+  config_file.check(run_dir, recorded(config), ('dataset_checksum',), TRACES)
   with config_file.hold(run_dir):
     return _run(task, config, run_dir, server_timeout)
+
+
+def recorded(config: RunConfig) -> RunConfig:
+  """Returns the config with all hyper-parameters, as it is written."""
+  return dataclasses.replace(
+      config, estimators=config.estimators.for_methods(config.algos)
+  )
 
 
 def _run(task, config: RunConfig, run_dir, server_timeout) -> list[Result]:
@@ -197,22 +203,21 @@ def _run(task, config: RunConfig, run_dir, server_timeout) -> list[Result]:
       else task.dataset(config.dataset_dir, config.seed)
   )
   config = dataclasses.replace(config, dataset_checksum=dataset.checksum())
-  config_file.check(run_dir, config, traces=TRACES)
+  config_file.check(run_dir, recorded(config), traces=TRACES)
   problem, held_out = _problems(task, dataset, config)
-  scorer = scoring.Scorer(problem, held_out, config.estimators, config.seed)
   estimators = registry.make_estimators(
-      config.algos, problem, config.estimators, config.seed
+      config.algos, problem, config.estimators, config.seed, held_out
   )
-  config_file.claim(run_dir, config, traces=TRACES)
+  config_file.claim(run_dir, recorded(config), traces=TRACES)
   truth = truths.of_task(task, _truth_dir(config, run_dir))
-  trainer = training.Trainer(
+  trainer = training.PhaseTrainer(
       estimators, os.path.join(run_dir, 'checkpoint'), _INTERVAL
   )
   with metrics_lib.MetricsWriter(run_dir) as writer:
     writer.truncate(lambda _, phase, step: step <= trainer.step_of(phase))
     _check_metrics(trainer, estimators, run_dir)
-    _train(trainer, estimators, truth['target'].value, writer, scorer)
-    results = _results(trainer, estimators, truth, run_dir, scorer)
+    _train(trainer, estimators, truth['target'].value, writer)
+    results = _results(trainer, estimators, truth, run_dir)
     whole = task.problem(dataset) if config.holdout_fraction else None
     _save_ratios(estimators, trainer, run_dir, writer, whole)
   config_file.write_json(
@@ -261,7 +266,7 @@ def _problems(task: setup.Task, dataset, config: RunConfig):
   return tuple(task.problem(dataset.of_episodes(part)) for part in parts)
 
 
-def _train(trainer, estimators, truth: float, writer, scorer):
+def _train(trainer, estimators, truth: float, writer):
   phases = {p.name: p for e in estimators.values() for p in e.phases}
   total = sum(phase.num_steps for phase in phases.values())
   done = {name: trainer.step_of(name) for name in phases}
@@ -277,37 +282,36 @@ def _train(trainer, estimators, truth: float, writer, scorer):
       if report.estimate is not None:
         values['estimate'] = report.estimate
         values['log_error'] = float(log_error.log_error(report.estimate, truth))
-        residual = scorer.flow_residual(estimators[report.method])
-        if residual is not None:
-          values['flow_residual'] = residual
+        score = estimators[report.method].flow_residual()
+        if score is not None:
+          values['flow_residual'] = score.residual
         fields |= {
             'estimate': f'{report.estimate:.4f}',
             'log_error': f'{values["log_error"]:.2f}',
         }
       writer.write(report.method, report.phase, report.step, values)
-      scores = getattr(estimators[report.method], 'scores', ())
-      if scores:
-        selection_report.write(writer.run_dir, scores, truth)
+      trials = estimators[report.method].trials()
+      if trials:
+        selection_report.write(writer.run_dir, trials, truth)
       bar.update(sum(done.values()), trainer.seconds_left(), **fields)
 
     trainer.run(on_report)
 
 
-def _results(trainer, estimators, truth, run_dir, scorer) -> list[Result]:
+def _results(trainer, estimators, truth, run_dir) -> list[Result]:
   target: truth_lib.PolicyValue = truth['target']
   errors_of = curves_of(run_dir)
   results = []
   for name, estimator in estimators.items():
     diverged = trainer.has_diverged(name)
     estimate = float('nan') if diverged else float(estimator.estimate())
-    ratios = None
-    if isinstance(estimator, base.RatioEstimator):
+    ratios = estimator.ratios()
+    if ratios is not None:
       ratios = dataclasses.asdict(
-          diagnostics.ratio_diagnostics(
-              estimator.ratios().numpy(), target.occupancy
-          )
+          diagnostics.ratio_diagnostics(ratios.numpy(), target.occupancy)
       )
-    interval = None if diverged else scorer.interval(estimator)
+    interval = None if diverged else estimator.interval()
+    score = estimator.flow_residual()
     steps_and_errors = errors_of.get(name)
     error = float(log_error.log_error(estimate, target.value))
     smoothed = (
@@ -327,8 +331,8 @@ def _results(trainer, estimators, truth, run_dir, scorer) -> list[Result]:
             diverged=diverged,
             details={} if diverged else estimator.details(),
             ratios=ratios,
-            flow_residual=scorer.flow_residual(estimator),
-            flow_scored_on=scorer.scored_on(estimator),
+            flow_residual=score and score.residual,
+            flow_scored_on=score and score.scored_on,
             interval=interval and interval[:2],
             standard_error=interval and interval.standard_error,
         )
@@ -355,10 +359,9 @@ def _save_ratios(estimators, trainer, run_dir, writer, whole):
   """Saves the ratios [n] of each method, aligned with the whole data set."""
   ratios = {}
   for name, estimator in estimators.items():
-    if isinstance(estimator, base.RatioEstimator):
-      ratios[name] = (
-          whole.over_data(estimator.ratio)() if whole else estimator.ratios()
-      ).numpy()
+    found = estimator.ratio_of(whole)() if whole else estimator.ratios()
+    if found is not None:
+      ratios[name] = found.numpy()
       if not trainer.has_diverged(name):
         step = trainer.step_of(estimator.phases[-1].name)
         writer.histogram(name, 'ratios', ratios[name], step)

@@ -6,7 +6,7 @@ import os
 
 from srdice_tf import config_file
 from srdice_tf import ranges
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.evaluation import truth as truth_lib
 from srdice_tf.experiments import estimate_file
@@ -31,7 +31,7 @@ class StudyConfig:
   algos: tuple[str, ...]
   task: setup.TaskConfig
   seeds: tuple[int, ...]
-  estimators: config_lib.Config
+  estimators: hyperparameters.Hyperparameters
 
   def __post_init__(self):
     ranges.check(self)
@@ -88,7 +88,9 @@ def _run(config: StudyConfig, env_id: str, seed: int, root: str) -> Run:
   run_dir = os.path.join(
       root, 'runs', f'{name}_{"_".join(config.algos)}', f'seed{seed}'
   )
-  config_file.check(run_dir, run_config, ('dataset_checksum',), ope.TRACES)
+  config_file.check(
+      run_dir, ope.recorded(run_config), ('dataset_checksum',), ope.TRACES
+  )
   if os.path.exists(os.path.join(run_dir, estimate_file.FILE_NAME)):
     results = estimate_file.results(run_dir)
   else:

@@ -25,28 +25,28 @@ _COLUMNS = (
 _NUM_SHOWN = 5
 
 
-def write(run_dir: str, scores: Sequence, truth: float) -> None:
+def write(run_dir: str, trials: Sequence[dict], truth: float) -> None:
   """Writes the grid into a run directory, the best first.
 
   The errors stand beside it for who has the truth; nothing was chosen by them.
 
   Args:
     run_dir: where selection.csv is to be.
-    scores: sorted (estimators.selection.Score).
+    trials: sorted, as an estimator has them.
     truth: true value.
   """
   rows = [
       (
-          score.setting.kind,
-          score.setting.num_features,
-          score.setting.scale,
-          score.setting.ridge,
-          score.flow_residual,
-          score.estimate,
-          abs(score.estimate - truth) / max(abs(truth), 1e-12),
-          log_error.log_error(score.estimate, truth),
+          trial['kind'],
+          trial['num_features'],
+          trial['scale'],
+          trial['ridge'],
+          trial['flow_residual'],
+          trial['estimate'],
+          abs(trial['estimate'] - truth) / max(abs(truth), 1e-12),
+          log_error.log_error(trial['estimate'], truth),
       )
-      for score in scores
+      for trial in trials
   ]
   csv_file.write(os.path.join(run_dir, FILE_NAME), _COLUMNS, rows)
 

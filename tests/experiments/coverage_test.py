@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from srdice_tf import errors
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.evaluation import truth as truth_lib
 from srdice_tf.experiments import coverage
 from srdice_tf.experiments import setup
 from srdice_tf.experiments import study
 
-_ESTIMATORS = config_lib.Config(linear_ridge=1e-6, bootstrap_draws=20)
+_ESTIMATORS = hyperparameters.Hyperparameters(linear_ridge=1e-6, bootstrap_draws=20)
 _TASK = setup.TaskConfig(
     'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5
 )
@@ -75,7 +75,7 @@ def test_a_damaged_file_is_one_line(tmp_path, content, found):
 
 
 def test_a_refused_setting_does_not_claim_the_directory(tmp_path):
-  wrong = dataclasses.replace(_ESTIMATORS, linear_features='x')
+  wrong = _ESTIMATORS.replace(linear_features='x')
   with pytest.raises(errors.UserError, match='--linear_features=x'):
     coverage.run(
         dataclasses.replace(_CONFIG, estimators=wrong), str(tmp_path)
@@ -95,7 +95,7 @@ def test_data_that_cannot_fit_are_refused(tmp_path):
 
 
 def test_intervals_need_draws():
-  few = dataclasses.replace(_ESTIMATORS, bootstrap_draws=9)
+  few = _ESTIMATORS.replace(bootstrap_draws=9)
   with pytest.raises(errors.UserError, match='--bootstrap_draws=9: too few'):
     coverage.CoverageConfig(_TASK, 3, few)
 
@@ -144,7 +144,7 @@ _STUDY = study.StudyConfig(
     ('linear_srdice',),
     _TASK,
     (0,),
-    dataclasses.replace(_ESTIMATORS, select='flow'),
+    _ESTIMATORS.replace(select='flow'),
 )
 
 

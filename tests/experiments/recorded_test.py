@@ -16,7 +16,7 @@ import tempfile
 import numpy as np
 import pytest
 
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
 
@@ -60,7 +60,9 @@ def _numbers(env_id: str, directory: str) -> dict[str, dict[str, float]]:
           truth_episodes=2,
       ),
       _TASKS[env_id],
-      config_lib.Config(**_SHORT | (_SHORTER if is_frames else {})),
+      hyperparameters.Hyperparameters(
+          **_SHORT | (_SHORTER if is_frames else {})
+      ),
       seed=3,
       dataset_dir=f'{directory}/data',
   )

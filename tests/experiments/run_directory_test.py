@@ -9,14 +9,14 @@ import pytest
 from srdice_tf import collection
 from srdice_tf import errors
 from srdice_tf import limits
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
 
 _TASK = setup.TaskConfig(
     'FiveStateChain', 'random', 'main', 200, gamma=0.9, truth_episodes=2
 )
-_ESTIMATORS = config_lib.Config(
+_ESTIMATORS = hyperparameters.Hyperparameters(
     linear_ridge=1e-6, linear_num_features=16, bootstrap_draws=0
 )
 
@@ -81,8 +81,7 @@ def test_sizes_that_cannot_fit_leave_nothing_behind(
   with pytest.raises(errors.UserError, match='--num_transitions=.* at most'):
     ope.run(config, str(tmp_path / 'run'))
   config = _config(path, algos=('srdice',))
-  config = dataclasses.replace(config, estimators=dataclasses.replace(
-      _ESTIMATORS, hidden_units=8
+  config = dataclasses.replace(config, estimators=_ESTIMATORS.replace(hidden_units=8
   ))
   monkeypatch.setattr(limits, 'available_bytes', lambda: 4 * 200 * 100)
   with pytest.raises(errors.UserError, match='--num_features=256.*most 100.'):
@@ -116,7 +115,7 @@ def test_a_run_without_its_settings_is_refused(path):
     'fields',
     [
         {'holdout_fraction': 0.1},  # Of one episode.
-        {'estimators': dataclasses.replace(_ESTIMATORS, select='flow')},
+        {'estimators': _ESTIMATORS.replace(select='flow')},
         {'task': dataclasses.replace(_TASK, setting='hard')},
     ],
     ids=['holdout', 'estimator', 'setting'],

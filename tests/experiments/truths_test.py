@@ -9,7 +9,7 @@ import pytest
 
 from srdice_tf import environments
 from srdice_tf import errors
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.evaluation import truth as truth_lib
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
@@ -248,7 +248,7 @@ def test_a_policy_alone(tmp_path):
 _RUN = ope.RunConfig(
     dataclasses.replace(_TASK, num_transitions=200),
     ('tabular_srdice',),
-    config_lib.Config(tabular_missing_mass=1.0),
+    hyperparameters.Hyperparameters(tabular_missing_mass=1.0),
 )
 
 
