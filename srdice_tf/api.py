@@ -91,7 +91,7 @@ def save(estimator: estimator_lib.Estimator, directory: str):
           'algo': estimator.name,
           'gamma': estimator.problem.gamma,
           'seed': estimator.seed,
-          'hyperparameters': dict(estimator.shared.hyperparameters.values),
+          'hyperparameters': estimator.shared.hyperparameters.changes(),
       },
   )
 
@@ -136,7 +136,8 @@ def _read(path: str):
     with open(path) as file:
       saved = json.load(file)
     numbers = arguments.Numbers(saved['gamma'], saved['seed'])
-    values = registry.hyperparameters(**saved['hyperparameters'])
+    values = presets.preset('paper', is_frames=False)
+    values = values.replace(**saved['hyperparameters'])
     registry.check_names([saved['algo']])
     return saved['algo'], numbers, values
   except (

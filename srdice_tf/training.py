@@ -12,7 +12,8 @@ import tensorflow as tf
 from srdice_tf import checkpoints
 from srdice_tf import errors
 from srdice_tf import interrupts
-from srdice_tf.estimators import base
+from srdice_tf.estimators import estimator as estimator_lib
+from srdice_tf.estimators import phases
 
 _WEIGHTS = 'weights'
 
@@ -88,7 +89,7 @@ class _Progress(tf.Module):
     return float(self.seconds) / int(self.steps) + others
 
 
-class Trainer(tf.Module):
+class PhaseTrainer(tf.Module):
   """Runs the phases of estimators, each phase once, resumable at any time.
 
   A phase that several estimators share is trained with the first of them. An
@@ -97,7 +98,7 @@ class Trainer(tf.Module):
 
   def __init__(
       self,
-      estimators: dict[str, base.Estimator],
+      estimators: dict[str, estimator_lib.Estimator],
       directory: str | None = None,
       interval: int = 1000,
   ):
@@ -239,14 +240,16 @@ class Trainer(tf.Module):
     )
 
 
-def _estimate(estimator: base.Estimator, done: int, phase: base.Phase) -> float:
+def _estimate(
+    estimator: estimator_lib.Estimator, done: int, phase: phases.Phase
+) -> float:
   is_whole = done == phase.num_steps
   return float(
       estimator.estimate() if is_whole else estimator.interim_estimate()
   )
 
 
-def take_steps(phase: base.Phase) -> Callable[[int, dict], dict[str, float]]:
+def take_steps(phase: phases.Phase) -> Callable[[int, dict], dict[str, float]]:
   """Returns a function that takes n steps and adds their metrics to sums.
 
   However n steps are cut into calls, sums are the same to the last bit.

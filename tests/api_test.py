@@ -8,11 +8,11 @@ from tf_agents.specs import array_spec
 
 import srdice_tf
 from srdice_tf import errors
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.policies import composed
 from tests import finite
 
-_CONFIG = config_lib.Config(
+_CONFIG = hyperparameters.Hyperparameters(
     encoder_steps=1500,
     successor_steps=3000,
     updates=8000,
@@ -66,8 +66,7 @@ def test_saved_and_loaded_without_training(chain, policy, evaluation, tmp_path):
 @pytest.mark.parametrize('algo', ['deep_sr', 'deep_td'])
 def test_the_seed_is_saved_too(chain, policy, algo, tmp_path):
   """Values at start states are those of the seed's start pairs."""
-  short = dataclasses.replace(
-      _CONFIG, encoder_steps=2, successor_steps=2, updates=2
+  short = _CONFIG.replace(encoder_steps=2, successor_steps=2, updates=2
   )
   found = srdice_tf.evaluate(
       policy, chain.dataset, algo, finite.GAMMA, short, seed=3

@@ -8,7 +8,7 @@ import pytest
 
 from srdice_tf import errors
 from srdice_tf import locks
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import chain
 from srdice_tf.experiments import coverage
 from srdice_tf.experiments import ope
@@ -78,14 +78,14 @@ def test_runs_lock_their_directories(tmp_path):
   evaluation = ope.RunConfig(
       task,
       ('tabular_srdice',),
-      config_lib.Config(),
+      hyperparameters.Hyperparameters(),
       seed=0,
       dataset_dir=str(tmp_path / 'data'),
   )
   for run, config in (
       (ope.run, evaluation),
       (chain.run, chain.ChainConfig()),
-      (coverage.run, coverage.CoverageConfig(task, 2, config_lib.Config())),
+      (coverage.run, coverage.CoverageConfig(task, 2, hyperparameters.Hyperparameters())),
   ):
     with locks.Lock(str(tmp_path), 'x'):
       with pytest.raises(errors.UserError, match='--output_dir=.* is in use'):

@@ -14,11 +14,11 @@ from srdice_tf import errors
 from srdice_tf import interrupts
 from srdice_tf import training
 from srdice_tf.estimators import base
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from tests import finite
 
-_CONFIG = config_lib.Config(
+_CONFIG = hyperparameters.Hyperparameters(
     encoder_steps=30,
     successor_steps=40,
     updates=50,
@@ -30,7 +30,7 @@ _CONFIG = config_lib.Config(
     normalise_features=True,
     estimate_samples=20,
 )
-_NAMES = registry.NAMES
+_NAMES = registry.ESTIMATORS
 
 
 @pytest.fixture(scope='module')
@@ -44,7 +44,7 @@ class _Stop(BaseException):
 
 def _run(chain, directory=None, stop_after=None, names=_NAMES):
   estimators = registry.make_estimators(names, chain.problem, _CONFIG, seed=1)
-  trainer = training.Trainer(estimators, directory, interval=10)
+  trainer = training.PhaseTrainer(estimators, directory, interval=10)
   reports = []
 
   def on_report(report):
@@ -124,7 +124,7 @@ class _Diverging(base.Estimator):
 def test_divergence_stops_one_method_only(chain):
   healthy = registry.make_estimators(['deep_td'], chain.problem, _CONFIG, 0)
   estimators = {'diverging': _Diverging(chain.problem), **healthy}
-  trainer = training.Trainer(estimators, interval=10)
+  trainer = training.PhaseTrainer(estimators, interval=10)
   reports = []
   trainer.run(reports.append)
   assert trainer.has_diverged('diverging')
@@ -159,7 +159,7 @@ def test_the_time_left_counts_what_steps_cost(chain, monkeypatch):
   clock = types.SimpleNamespace(now=0.0)
   monkeypatch.setattr(training.time, 'monotonic', lambda: clock.now)
   estimators = {'ticking': _Ticking(chain.problem, clock)}
-  trainer = training.Trainer(estimators, interval=2)
+  trainer = training.PhaseTrainer(estimators, interval=2)
   assert trainer.seconds_left() is None
   left = []
   trainer.run(lambda report: left.append(trainer.seconds_left()))
@@ -176,7 +176,7 @@ def test_seconds_are_those_of_training(chain, monkeypatch, tmp_path):
   clock = types.SimpleNamespace(now=0.0)
   monkeypatch.setattr(training.time, 'monotonic', lambda: clock.now)
   estimator = _Ticking(chain.problem, clock)
-  trainer = training.Trainer({'ticking': estimator}, str(tmp_path), interval=2)
+  trainer = training.PhaseTrainer({'ticking': estimator}, str(tmp_path), interval=2)
   save = trainer._checkpoints.save
   left = []
 
@@ -239,11 +239,11 @@ def test_checkpoint_that_does_not_fit_is_one_line(
     chain, trained, tmp_path, names, changes
 ):
   shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
-  config = dataclasses.replace(_CONFIG, **changes)
+  config = _CONFIG.replace(**changes)
   estimators = registry.make_estimators(names, chain.problem, config, 1)
   message = 'checkpoint cannot be read .*; remove it to train anew'
   with pytest.raises(errors.UserError, match=message) as error:
-    training.Trainer(estimators, str(tmp_path))
+    training.PhaseTrainer(estimators, str(tmp_path))
   assert '\n' not in str(error.value)
 
 
@@ -317,7 +317,7 @@ def test_ctrl_c_loses_nothing(chain, two, tmp_path, monkeypatch, where, after):
     seen = []
     estimators = registry.make_estimators(names, chain.problem, _CONFIG, seed=1)
     with pytest.raises(KeyboardInterrupt):
-      training.Trainer(estimators, directory, interval=10).run(seen.append)
+      training.PhaseTrainer(estimators, directory, interval=10).run(seen.append)
   resumed, rest = _run(chain, directory, names=names)
   assert seen + rest == reports
   assert _results(resumed) == _results(whole)
@@ -333,16 +333,16 @@ def test_a_step_that_is_not_compiled_stops_at_once(chain, tmp_path):
 
   closed.phases = (base.Phase('closed', 1, solve, compiled=False),)
   with pytest.raises(KeyboardInterrupt):
-    training.Trainer({'closed': closed}, str(tmp_path)).run()
+    training.PhaseTrainer({'closed': closed}, str(tmp_path)).run()
   assert not ended
 
 
 def test_seed_determines_the_result(chain):
   def result(seed):
     estimators = registry.make_estimators(
-        ['deep_td'], chain.problem, dataclasses.replace(_CONFIG), seed
+        ['deep_td'], chain.problem, _CONFIG, seed
     )
-    training.Trainer(estimators, interval=10).run()
+    training.PhaseTrainer(estimators, interval=10).run()
     return float(estimators['deep_td'].estimate())
 
   assert result(1) == result(1)
@@ -377,10 +377,10 @@ class _ClosedForm(base.Estimator):
 def test_a_closed_form_is_one_step_and_is_kept(chain, tmp_path):
   first = _ClosedForm(chain.problem)
   reports = []
-  training.Trainer({'closed': first}, str(tmp_path)).run(reports.append)
+  training.PhaseTrainer({'closed': first}, str(tmp_path)).run(reports.append)
   assert [(r.step, r.num_steps, r.estimate) for r in reports] == [(1, 1, 2.5)]
   assert reports[0].metrics == {'residual': 0.5}
   second = _ClosedForm(chain.problem)
-  training.Trainer({'closed': second}, str(tmp_path)).run(reports.append)
+  training.PhaseTrainer({'closed': second}, str(tmp_path)).run(reports.append)
   assert second.num_solved == 0 and float(second.estimate()) == 2.5
   assert len(reports) == 1

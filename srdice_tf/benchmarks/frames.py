@@ -10,7 +10,7 @@ from srdice_tf import memory
 from srdice_tf import training
 from srdice_tf.benchmarks import estimators as estimators_lib
 from srdice_tf.benchmarks import measure
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import setup
 from srdice_tf.policies import loading
@@ -35,11 +35,11 @@ _DECODER = (
 def steps(num_transitions: int) -> list[measure.Result]:
   """Returns ratios of step times, batch 32; the data are random numbers."""
   problem = _problem(num_transitions)
-  config = config_lib.FRAME_PRESETS['fixed']
+  config = presets.preset('fixed', is_frames=True)
   made = registry.make_estimators(['srdice', 'deep_td'], problem, config, 0)
   phases = {p.name: p for e in made.values() for p in e.phases}
-  size, features = config.batch_size, config.num_features
-  hidden = [config.hidden_units] * config.hidden_layers
+  size, features = config['batch_size'], config['num_features']
+  hidden = [config['hidden_units']] * config['hidden_layers']
   actions = problem.inputs.num_actions
   bare = {
       'encoder': _network(size, [*hidden, features, 3136])
@@ -162,7 +162,7 @@ def _gather_seconds(problem, size: int) -> float:
   rng = tf.random.Generator.from_seed(0)
 
   def step():
-    batch = problem.dataset.sample(size, rng)
+    batch = problem.sample_logged(size, rng)
     ends = batch.states[0, 0, 0, 0], batch.next_states[0, 0, 0, 0]
     return {'sum': tf.cast(ends[0] + ends[1], tf.float32)}
 

@@ -9,8 +9,7 @@ from tf_agents.policies import tf_policy
 from srdice_tf import errors
 from srdice_tf import finite
 from srdice_tf import ranges
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import problems
 from srdice_tf.experiments import setup
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
@@ -135,10 +134,10 @@ def _check_fit(name: str, spec, found):
 
 
 def _check_states(dataset, spec):
-  for index in problem_lib.chunks(dataset.num_transitions):
+  for index in problems.chunks(dataset.num_transitions):
     _check_range('states', dataset.states(index), spec)
     _check_range('states', dataset.next_states(index), spec)
-  for index in problem_lib.chunks(dataset.num_initial_states):
+  for index in problems.chunks(dataset.num_initial_states):
     _check_range('states', dataset.initial_states(index), spec)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from srdice_tf import errors
-from srdice_tf.estimators import estimator
+from srdice_tf.estimators import random_streams
 
 
 def split(
@@ -22,7 +22,7 @@ def split(
         f'of {num_episodes} episodes that are {num_held_out}; expected at least'
         ' one held out and one to fit',
     )
-  rng = np.random.default_rng([seed, estimator.stable_hash('holdout')])
+  rng = random_streams.numpy_generator(seed, 'holdout')
   order = rng.permutation(num_episodes)
   return np.sort(order[num_held_out:]), np.sort(order[:num_held_out])
 

@@ -3,6 +3,8 @@
 import contextlib
 import os
 
+import numpy as np
+
 from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf import training
@@ -134,6 +136,6 @@ class Fit:
     expected = None
     if self._truth is not None:
       expected = self._truth.occupancy
-    elif estimator.problem.never_terminates:
-      expected = 1.0
+    elif np.all(estimator.problem.not_done == 1.0):
+      expected = 1.0  # Nothing ever ends: the ratios have all of the mass.
     return diagnostics.ratio_diagnostics(ratios.numpy(), expected)

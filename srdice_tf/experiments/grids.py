@@ -81,7 +81,7 @@ def _check(config: runs.RunConfig, grid: Grid):
           f'each run has a data set of its own, but {field}={place} is one;'
           ' leave one of the two out',
       )
-  draws = config.hyperparameters.get('bootstrap_draws')
+  draws = config.hyperparameters['bootstrap_draws']
   if grid.num_parts > 1 and draws < intervals.MIN_DRAWS:
     raise errors.UserError(
         'bootstrap_draws',

@@ -229,7 +229,7 @@ def _hparams(config: RunConfig) -> dict:
       'num_transitions': task.num_transitions,
       'seed': config.seed,
       'part': config.part,
-      **config.hyperparameters.values,
+      **config.hyperparameters.changes(),
   }
 
 

@@ -11,11 +11,12 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import limits
 from srdice_tf import ranges
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import presets
+from srdice_tf.estimators import problems
 from srdice_tf.experiments import provenance
-from srdice_tf.networks import frames
-from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.networks import frame_networks
+from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
 from srdice_tf.policies import checks
@@ -251,7 +252,7 @@ class Task:
     check_dataset(dataset, address)
     return dataset
 
-  def problem(self, dataset: dataset_lib.Dataset) -> problem_lib.Problem:
+  def problem(self, dataset: dataset_lib.Dataset) -> problems.Problem:
     """Returns what estimators are built from."""
     mdp = environments.mdp_of(self.config.env_id)
     return make_problem(
@@ -285,23 +286,23 @@ def policy_with_noise(config: TaskConfig, noise: str):
 
 def make_problem(
     policy, dataset, specs, gamma: float, mdp=None
-) -> problem_lib.Problem:
+) -> problems.Problem:
   """Returns the problem of evaluating any TF-Agents policy on a data set."""
   if not 0.0 < gamma < 1.0:
     raise errors.UserError('gamma', gamma, 'must lie between 0 and 1')
-  make_inputs = (
-      frames.FrameInputs if has_frames(specs) else inputs_lib.VectorInputs
-  )
+  make_inputs = vector_inputs.VectorInputs
+  if has_frames(specs):
+    make_inputs = frame_networks.FrameInputs
   with checks.one_line():
-    return problem_lib.Problem(
+    return problems.Problem(
         dataset, actions.target_actions(policy), make_inputs(*specs), gamma,
         mdp=mdp,
     )
 
 
-def preset(env_id: str, name: str) -> config_lib.Config:
+def preset(env_id: str, name: str) -> hyperparameters.Hyperparameters:
   """Returns the hyper-parameters that a preset has for an environment."""
-  return config_lib.preset(name, environments.has_frames(env_id))
+  return presets.preset(name, environments.has_frames(env_id))
 
 
 def has_frames(specs) -> bool:

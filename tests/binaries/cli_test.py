@@ -11,7 +11,7 @@ import pytest
 
 from binaries import common_flags
 from srdice_tf.agents import configs
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import chain
 
 _BINARY = '''

@@ -8,7 +8,7 @@ import pytest
 import srdice_tf
 from srdice_tf import training
 from srdice_tf.estimators import base
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.policies import composed
 from tests import finite
@@ -29,10 +29,10 @@ def chain():
   return finite.chain()
 
 
-def _fit(chain, num_samples, names=registry.NAMES):
-  config = config_lib.Config(**_SMALL, estimate_samples=num_samples)
+def _fit(chain, num_samples, names=registry.ESTIMATORS):
+  config = hyperparameters.Hyperparameters(**_SMALL, estimate_samples=num_samples)
   estimators = registry.make_estimators(names, chain.problem, config, seed=0)
-  training.Trainer(estimators).run()
+  training.PhaseTrainer(estimators).run()
   return {
       name: estimator
       for name, estimator in estimators.items()
@@ -49,7 +49,7 @@ def _estimate(estimator, num_samples):
 
 def test_each_ratio_method_draws(chain):
   estimators = _fit(chain, 10)
-  assert len(estimators) == len(registry.NAMES) - 2  # Deep SR and Deep TD.
+  assert len(estimators) == len(registry.ESTIMATORS) - 2  # Deep SR and Deep TD.
   rewards = chain.dataset.rewards.numpy()
   for name, estimator in estimators.items():
     products = estimator.ratios().numpy() * rewards
@@ -89,7 +89,7 @@ def test_other_transitions_after_other_updates(chain, monkeypatch):
 @pytest.mark.parametrize('algo', ['srdice', 'dual_dice'])
 def test_drawn_again_when_loaded(chain, algo, tmp_path):
   policy = composed.UniformPolicy(*chain.specs)
-  config = config_lib.Config(**_SMALL, estimate_samples=50)
+  config = hyperparameters.Hyperparameters(**_SMALL, estimate_samples=50)
   found = srdice_tf.evaluate(
       policy, chain.dataset, algo, finite.GAMMA, config, seed=4
   )

@@ -17,7 +17,7 @@ from tf_agents.trajectories import time_step as ts
 import srdice_tf
 from srdice_tf import errors
 from srdice_tf.environments import finite_mdps
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
 from srdice_tf.policies import tabular
@@ -25,7 +25,7 @@ from srdice_tf.replay import dataset as dataset_lib
 from tests import finite
 from tests import walk
 
-_CONFIG = config_lib.Config(
+_CONFIG = hyperparameters.Hyperparameters(
     encoder_steps=2,
     successor_steps=2,
     updates=2,

@@ -8,14 +8,14 @@ import tensorflow as tf
 
 from srdice_tf import errors
 from srdice_tf import training
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import flow
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import scoring
 from srdice_tf.experiments import setup
 from tests import walk
 
-_CONFIG = config_lib.Config(
+_CONFIG = hyperparameters.Hyperparameters(
     updates=20,
     num_features=8,
     hidden_units=8,
@@ -75,14 +75,14 @@ def fitted(dataset):
   estimators = registry.make_estimators(
       ['linear_srdice', 'dual_dice', 'deep_td'], problems[0], _CONFIG, 0
   )
-  training.Trainer(estimators).run()
+  training.PhaseTrainer(estimators).run()
   return problems, estimators
 
 
 def test_residuals_are_of_what_was_held_out(fitted):
   (problem, held_out), estimators = fitted
   scorer = scoring.Scorer(problem, held_out, _CONFIG, 0)
-  test = flow.FlowTest(held_out, _CONFIG.linear_next_actions)
+  test = flow.FlowTest(held_out, _CONFIG['linear_next_actions'])
   for name in ('linear_srdice', 'dual_dice'):
     estimator = estimators[name]
     inputs = held_out.state_actions(tf.range(held_out.size))
@@ -99,7 +99,7 @@ def test_without_held_out_episodes(fitted):
   assert scorer.scored_on(linear) == 'cross-fit'
   assert scorer.flow_residual(linear) == linear.flow_residual
   assert scorer.scored_on(dual_dice) == 'fitted'
-  test = flow.FlowTest(problem, _CONFIG.linear_next_actions)
+  test = flow.FlowTest(problem, _CONFIG['linear_next_actions'])
   assert scorer.flow_residual(dual_dice) == pytest.approx(
       test.residual(dual_dice.ratios()), rel=1e-4
   )
@@ -110,7 +110,7 @@ def test_without_held_out_episodes(fitted):
 def test_the_interval_of_ratios_is_that_of_a_mean_over_episodes(fitted):
   """Against the textbook's error of a mean of clusters of unequal size."""
   (problem, _), estimators = fitted
-  config = dataclasses.replace(_CONFIG, bootstrap_draws=4000)
+  config = _CONFIG.replace(bootstrap_draws=4000)
   dual_dice, data = estimators['dual_dice'], problem.dataset
   low, high, error = scoring.Scorer(problem, None, config, 0).interval(
       dual_dice
@@ -139,7 +139,7 @@ def test_the_interval_of_linear_srdice_is_that_of_the_jackknife(fitted):
   values = []
   for episode in range(20):
     moments = sums.total(1.0 - np.eye(20)[episode])
-    values.append(moments.value(moments.solve(_CONFIG.linear_ridge)))
+    values.append(moments.value(moments.solve(_CONFIG['linear_ridge'])))
   expected = np.sqrt(19 * np.var(values))
   scorer = scoring.Scorer(problem, None, _CONFIG, 0)
   low, high, error = scorer.interval(linear)
@@ -153,7 +153,7 @@ def test_no_interval_without_ratios_or_draws(fitted):
   (problem, _), estimators = fitted
   scorer = scoring.Scorer(problem, None, _CONFIG, 0)
   assert scorer.interval(estimators['deep_td']) is None
-  without = dataclasses.replace(_CONFIG, bootstrap_draws=0)
+  without = _CONFIG.replace(bootstrap_draws=0)
   scorer = scoring.Scorer(problem, None, without, 0)
   assert scorer.interval(estimators['dual_dice']) is None
 

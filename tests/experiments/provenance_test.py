@@ -9,7 +9,7 @@ import pytest
 from srdice_tf import collection
 from srdice_tf import errors
 from srdice_tf.environments import finite_mdps
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
 from srdice_tf.experiments import truths
@@ -19,7 +19,7 @@ from srdice_tf.replay import writer as writer_lib
 from tests import fixtures
 
 _ENV = 'FiveStateChain'
-_ESTIMATORS = config_lib.Config(
+_ESTIMATORS = hyperparameters.Hyperparameters(
     linear_ridge=1e-6, linear_num_features=16, bootstrap_draws=0
 )
 

@@ -7,7 +7,7 @@ the same value. Here a step goes the other way with probability 0.2.
 import numpy as np
 import pytest
 
-from srdice_tf.estimators import statistics as statistics_lib
+from srdice_tf.estimators.linear import group_sums
 from srdice_tf.evaluation import intervals
 
 _GAMMA = 0.9
@@ -37,7 +37,7 @@ def _exact_value() -> float:
   return float(occupancy @ states[:, -1])  # Arriving in the last pays 1.
 
 
-def _statistics(rng, num_episodes=40, length=25) -> statistics_lib.Statistics:
+def _sums(rng, num_episodes=40, length=25) -> group_sums.GroupSums:
   """Plays episodes and sums up one-hot features, by plain loops."""
   policy = np.array([1.0 - _TARGET, _TARGET])
   size = 2 * _NUM_STATES
@@ -57,7 +57,7 @@ def _statistics(rng, num_episodes=40, length=25) -> statistics_lib.Statistics:
   each = num_episodes // _NUM_GROUPS
   starts = np.zeros((_NUM_GROUPS, size))
   starts[:, :2] = each * policy
-  return statistics_lib.Statistics(
+  return group_sums.GroupSums(
       products=products,
       squares=np.full(_NUM_GROUPS, each * length, float),
       starts=starts,
@@ -69,16 +69,16 @@ def _statistics(rng, num_episodes=40, length=25) -> statistics_lib.Statistics:
 
 
 def _interval(rng, ridge=1e-9):
-  statistics = _statistics(rng)
-  moments = statistics.total(np.ones(_NUM_GROUPS))
+  sums = _sums(rng)
+  moments = sums.total(np.ones(_NUM_GROUPS))
   value = moments.value(moments.solve(ridge))
-  draws = statistics_lib.bootstrap(statistics, ridge, 200, rng)
+  draws = group_sums.bootstrap(sums, ridge, 200, rng)
   return value, intervals.of_draws(value, draws, _NUM_GROUPS)
 
 
 def test_much_data_give_the_exact_value():
-  statistics = _statistics(np.random.default_rng(0), num_episodes=2000)
-  moments = statistics.total(np.ones(_NUM_GROUPS))
+  sums = _sums(np.random.default_rng(0), num_episodes=2000)
+  moments = sums.total(np.ones(_NUM_GROUPS))
   value = moments.value(moments.solve(1e-9))
   assert value == pytest.approx(_exact_value(), rel=0.02)
 
@@ -97,13 +97,13 @@ def test_intervals_hold_the_exact_value():
 
 
 def test_a_draw_is_a_solution_of_the_drawn_groups():
-  statistics = _statistics(np.random.default_rng(2))
-  (draw,) = statistics_lib.bootstrap(
-      statistics, 1e-9, 1, np.random.default_rng(3)
+  sums = _sums(np.random.default_rng(2))
+  (draw,) = group_sums.bootstrap(
+      sums, 1e-9, 1, np.random.default_rng(3)
   )
   shares = np.full(_NUM_GROUPS, 1.0 / _NUM_GROUPS)
   weights = np.random.default_rng(3).multinomial(_NUM_GROUPS, shares)
-  matrix = np.einsum('k,kfx->fx', weights, statistics.products)
+  matrix = np.einsum('k,kfx->fx', weights, sums.products)
   size = 2 * _NUM_STATES
   theta = np.linalg.solve(matrix[:, :size], matrix[:, -1])
   value = 0.1 * np.array([1.0 - _TARGET, _TARGET]) @ theta[:2]
@@ -117,7 +117,7 @@ def test_a_feature_that_no_transition_has_weighs_nothing():
       [0.0, 0.3, 0.0, 2.0],
       [0.0, 0.0, 0.0, 0.0],
   ])  # [F, F + 1], no test functions.
-  moments = statistics_lib.Moments(
+  moments = group_sums.Moments(
       products, trace=1.0, starts=np.array([0.6, 0.3, 0.1]),
       test_starts=np.zeros(0), gamma=0.9,
   )

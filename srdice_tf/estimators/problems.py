@@ -12,8 +12,8 @@ import tensorflow as tf
 
 from srdice_tf import finite
 from srdice_tf import memory
-from srdice_tf.networks import frames
-from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.networks import frame_networks
+from srdice_tf.networks import vector_inputs
 
 _CHUNK = 8192
 
@@ -32,21 +32,37 @@ class Transitions(NamedTuple):
   """
 
   index: tf.Tensor
-  inputs: inputs_lib.Inputs
+  inputs: vector_inputs.Inputs
   rewards: tf.Tensor
   not_done: tf.Tensor
   next_states: tf.Tensor
-  next_inputs: inputs_lib.Inputs
+  next_inputs: vector_inputs.Inputs
 
 
 class Problem:
-  """To evaluate the target policy with discount gamma from a data set."""
+  """To evaluate the target policy with discount gamma from a data set.
+
+  It is all that estimators know of the data.
+
+  Attributes:
+    actions: policies.actions.TargetActions of the target policy.
+    inputs: how states and actions become what the networks take.
+    gamma: discount.
+    mdp: the MDP itself, where it is finite and known; else None.
+    size: n, the number of transitions.
+    num_starts: m, the number of start states.
+    rewards: [n] float32.
+    not_done: [n] float32, 0 where the transition ends in a terminal state.
+    episodes: [n] the number of each transition's episode.
+    steps: [n] the step of each transition in its episode.
+    logged_actions: [n, ...] the actions of the data, as logged.
+  """
 
   def __init__(
       self,
       dataset,
       actions,
-      inputs: inputs_lib.VectorInputs | frames.FrameInputs,
+      inputs: vector_inputs.VectorInputs | frame_networks.FrameInputs,
       gamma: float,
       cache: bool = True,
       mdp: finite.FiniteMDP | None = None,
@@ -66,13 +82,18 @@ class Problem:
     Raises:
       UserError: if the policy gives NaN or impossible actions on the data.
     """
-    self.dataset = dataset
+    self._dataset = dataset
     self.actions = actions
     self.inputs = inputs
     self.gamma = gamma
     self.mdp = mdp
     self.size = dataset.num_transitions
     self.num_starts = dataset.num_initial_states
+    self.rewards = dataset.rewards
+    self.not_done = dataset.not_done
+    self.episodes = dataset.episodes
+    self.steps = dataset.steps
+    self.logged_actions = dataset.actions
     # Networks that are linear in the action's weights take all actions at
     # once: the expectation is exact.
     self._is_exact = (
@@ -85,6 +106,27 @@ class Problem:
       for parameters in (self._next, self._start):
         actions.check(parameters)
 
+  @property
+  def has_vectors(self) -> bool:
+    """Whether (s, a) are vectors, not frames."""
+    return self.inputs.has_vectors
+
+  def states(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns the states [B, ...] of the transitions `index`, as logged."""
+    return self._dataset.states(index)
+
+  def next_states(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns the next states [B, ...] of the transitions `index`."""
+    return self._dataset.next_states(index)
+
+  def start_states(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns the start states [B, ...] of the episodes `index`."""
+    return self._dataset.initial_states(index)
+
+  def sample_logged(self, batch_size: int, rng: tf.random.Generator):
+    """Returns transitions drawn uniformly, states and actions as logged."""
+    return self._dataset.sample(batch_size, rng)
+
   def thinned(self, size: int) -> tuple['Problem', int]:
     """Returns the problem with about `size` transitions, or its own if fewer.
 
@@ -94,7 +136,7 @@ class Problem:
     every = -(-self.size // size)
     if every == 1:
       return self, 1
-    dataset = self.dataset.thinned(every)
+    dataset = self._dataset.thinned(every)
     thin = Problem(dataset, self.actions, self.inputs, self.gamma, mdp=self.mdp)
     return thin, every
 
@@ -102,13 +144,13 @@ class Problem:
     """Returns the target policy's parameters at s' of `index`."""
     if self._next is not None:
       return tf.gather(self._next, index)
-    return self.actions.parameters(self.dataset.next_states(index))
+    return self.actions.parameters(self._dataset.next_states(index))
 
   def start_parameters(self, index: tf.Tensor) -> tf.Tensor:
     """Returns the target policy's parameters at the start states `index`."""
     if self._start is not None:
       return tf.gather(self._start, index)
-    return self.actions.parameters(self.dataset.initial_states(index))
+    return self.actions.parameters(self._dataset.initial_states(index))
 
   def _draw(self, parameters, rng) -> tf.Tensor:
     """Returns actions [B, ...] of the target policy, or probabilities."""
@@ -116,14 +158,14 @@ class Problem:
       return parameters  # [B, A]
     return self.actions.sample(parameters, rng)
 
-  def state_actions(self, index: tf.Tensor) -> inputs_lib.Inputs:
+  def state_actions(self, index: tf.Tensor) -> vector_inputs.Inputs:
     """Returns (s, a) of the transitions `index`."""
-    actions = tf.gather(self.dataset.actions, index)
-    return self.inputs(self.dataset.states(index), actions)
+    actions = tf.gather(self._dataset.actions, index)
+    return self.inputs(self._dataset.states(index), actions)
 
   def sample(self, batch_size: int, rng: tf.random.Generator) -> Transitions:
     """Returns transitions drawn uniformly, with fresh next actions."""
-    batch = self.dataset.sample(batch_size, rng)
+    batch = self._dataset.sample(batch_size, rng)
     parameters = self.next_parameters(batch.index)
     next_actions = self._draw(parameters, rng)
     return Transitions(
@@ -135,12 +177,12 @@ class Problem:
         next_inputs=self.inputs(batch.next_states, next_actions),
     )
 
-  def sample_starts(self, batch_size: int, rng) -> inputs_lib.Inputs:
+  def sample_starts(self, batch_size: int, rng) -> vector_inputs.Inputs:
     """Returns (s0, a0), a0 ~ pi(s0), s0 drawn uniformly."""
-    batch = self.dataset.sample_initial(batch_size, rng)
+    batch = self._dataset.sample_initial(batch_size, rng)
     return self._starts(batch.index, rng)
 
-  def start_pool(self, size: int, rng) -> inputs_lib.Inputs:
+  def start_pool(self, size: int, rng) -> vector_inputs.Inputs:
     """Returns about `size` pairs (s0, a0), each start state equally often.
 
     Where expectations over actions are exact, each start state is there once.
@@ -149,19 +191,19 @@ class Problem:
     index = tf.tile(tf.range(self.num_starts), [repeats])  # [P]
     return self._starts(index, rng)
 
-  def _starts(self, index, rng) -> inputs_lib.Inputs:
+  def _starts(self, index, rng) -> vector_inputs.Inputs:
     actions = self._draw(self.start_parameters(index), rng)
-    return self.inputs(self.dataset.initial_states(index), actions)
+    return self.inputs(self._dataset.initial_states(index), actions)
 
   def over_data(
-      self, function: Callable[[inputs_lib.Inputs], tf.Tensor]
+      self, function: Callable[[vector_inputs.Inputs], tf.Tensor]
   ) -> Callable[[], tf.Tensor]:
     """Returns what computes function((s, a)) for all transitions, [n, ...]."""
     compiled = self._of_pairs(function)
     return lambda: map_chunks(compiled, self.size, self.inputs.chunk_size)
 
   def at(
-      self, function: Callable[[inputs_lib.Inputs], tf.Tensor]
+      self, function: Callable[[vector_inputs.Inputs], tf.Tensor]
   ) -> Callable[[tf.Tensor], tf.Tensor]:
     """Returns what computes function((s, a)) for transitions [N]."""
     compiled = self._of_pairs(function)
@@ -174,7 +216,7 @@ class Problem:
   def _of_pairs(self, function):
     return by_index(lambda index: function(self.state_actions(index)))
 
-  def map_inputs(self, function, inputs: inputs_lib.Inputs) -> tf.Tensor:
+  def map_inputs(self, function, inputs: vector_inputs.Inputs) -> tf.Tensor:
     """Returns function(inputs), computed in chunks."""
     return map_chunks(
         lambda index: function(
@@ -188,7 +230,7 @@ class Problem:
     return map_chunks(by_index(function), size, self.inputs.chunk_size)
 
 
-def concat(parts: list[inputs_lib.Inputs]) -> inputs_lib.Inputs:
+def concat(parts: list[vector_inputs.Inputs]) -> vector_inputs.Inputs:
   """Returns the pairs (s, a) of all parts, one part behind the other."""
   return tf.nest.map_structure(lambda *x: tf.concat(x, 0), *parts)
 

@@ -11,22 +11,22 @@ from srdice_tf import errors
 from srdice_tf import finite as finite_lib
 from srdice_tf import training
 from srdice_tf.environments import finite_mdps
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import problems
 from srdice_tf.estimators import registry
-from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import actions
 from srdice_tf.replay import dataset as dataset_lib
 from tests import finite
 
 _NAMES = ['tabular_srdice', 'tabular_dual_dice']
-_CONFIG = config_lib.Config(successor_steps=3000, batch_size=128)
+_CONFIG = hyperparameters.Hyperparameters(successor_steps=3000, batch_size=128)
 
 
 def _fit(problem, names=_NAMES, **changes):
-  config = dataclasses.replace(_CONFIG, **changes)
+  config = _CONFIG.replace(**changes)
   estimators = registry.make_estimators(names, problem, config, seed=0)
-  training.Trainer(estimators).run()
+  training.PhaseTrainer(estimators).run()
   return list(estimators.values())
 
 
@@ -178,10 +178,10 @@ def _episodes(num_episodes=30, seed=0):
   like = finite.FiniteProblem(
       mdp, np.full((4, 2), 3), np.array([[0.7, 0.3]] * 4)
   )
-  return dataset, problem_lib.Problem(
+  return dataset, problems.Problem(
       dataset,
       actions.target_actions(like.target),
-      inputs_lib.VectorInputs(*like.specs),
+      vector_inputs.VectorInputs(*like.specs),
       finite.GAMMA,
   )
 
@@ -249,7 +249,7 @@ def test_values_vectors_and_saved_estimators(name, tmp_path):
 
 def test_given_transitions_by_the_library_call():
   problem = finite.random_mdp()
-  config = config_lib.Config(tabular_successor='given')
+  config = hyperparameters.Hyperparameters(tabular_successor='given')
   result = srdice_tf.evaluate(
       problem.target,
       problem.dataset,
@@ -266,7 +266,7 @@ def test_given_transitions_by_the_library_call():
 
 def test_saved_td(tmp_path):
   problem = finite.chain()
-  config = config_lib.Config(tabular_successor='td', successor_steps=200)
+  config = hyperparameters.Hyperparameters(tabular_successor='td', successor_steps=200)
   result = srdice_tf.evaluate(
       problem.target, problem.dataset, 'tabular_srdice', finite.GAMMA, config
   )
@@ -335,7 +335,7 @@ def _with_rows(rows):
       np.ones(size, np.float32),
   )
   like = finite.chain()
-  return problem_lib.Problem(
+  return problems.Problem(
       dataset,
       like.problem.actions,
       like.problem.inputs,

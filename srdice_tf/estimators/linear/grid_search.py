@@ -8,11 +8,9 @@ import itertools
 import numpy as np
 
 from srdice_tf import errors
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.estimators import features as features_lib
-from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.estimators import statistics as statistics_lib
-from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.estimators import feature_maps
+from srdice_tf.estimators import problems
+from srdice_tf.estimators.linear import group_sums
 
 KINDS = RANDOM, ENCODER, ONE_HOT = 'random', 'encoder', 'onehot'
 NONE, FLOW = 'none', 'flow'
@@ -28,7 +26,7 @@ _MIN_FEATURES = 2
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class LinearSetting:
   """How the features are made, and lambda.
 
   Attributes:
@@ -45,7 +43,7 @@ class Setting:
 
 
 @dataclasses.dataclass(frozen=True)
-class Score:
+class Trial:
   """What a setting gave.
 
   Attributes:
@@ -54,25 +52,33 @@ class Score:
     estimate: from all data.
   """
 
-  setting: Setting
+  setting: LinearSetting
   flow_residual: float
   estimate: float
 
+  def as_dict(self) -> dict:
+    """Returns the fields of the setting and what it gave."""
+    return {
+        **dataclasses.asdict(self.setting),
+        'flow_residual': self.flow_residual,
+        'estimate': self.estimate,
+    }
+
 
 def check(
-    config: config_lib.Config, problem: problem_lib.Problem
+    config, problem: problems.Problem
 ) -> tuple[str, ...]:
   """Returns the kinds of features that a config asks for.
 
   Raises:
     UserError: if a field is not one that can be used for the problem.
   """
-  if not isinstance(problem.inputs, inputs_lib.VectorInputs):
+  if not problem.has_vectors:
     raise errors.UserError(
         '--algo=linear_srdice: its features are of vectors; this environment'
         ' has frames.'
     )
-  num_episodes = len(np.unique(problem.dataset.episodes))
+  num_episodes = len(np.unique(problem.episodes))
   if config.select == FLOW and num_episodes < 2:
     raise errors.UserError(
         f'--select={FLOW}: fits one half of the episodes and measures the'
@@ -81,7 +87,7 @@ def check(
   return _kinds(config, problem.inputs.is_finite)
 
 
-def _kinds(config: config_lib.Config, is_finite: bool) -> tuple[str, ...]:
+def _kinds(config, is_finite: bool) -> tuple[str, ...]:
   if config.linear_features == 'auto':
     return (ONE_HOT if is_finite else RANDOM,)
   kinds = tuple(config.linear_features.split(','))
@@ -103,14 +109,14 @@ def _kinds(config: config_lib.Config, is_finite: bool) -> tuple[str, ...]:
   return kinds
 
 
-def grid(config: config_lib.Config, kinds: tuple[str, ...]) -> list[Setting]:
+def grid(config, kinds: tuple[str, ...]) -> list[LinearSetting]:
   """Returns the settings to try: one, unless there is a choice to be made."""
   size, scale = config.linear_num_features, config.linear_scale
   if config.select == NONE:
     ridge = config.linear_ridge
     if kinds[0] == ONE_HOT:
       ridge = min(ridge, _ONE_HOT_RIDGE)
-    return [Setting(kinds[0], size, scale, ridge)]
+    return [LinearSetting(kinds[0], size, scale, ridge)]
   sizes = sorted({max(int(size * f), _MIN_FEATURES) for f in _FRACTIONS})
   settings = []
   for kind in kinds:
@@ -118,49 +124,49 @@ def grid(config: config_lib.Config, kinds: tuple[str, ...]) -> list[Setting]:
     if kind == RANDOM:
       shapes = itertools.product(sizes, _SCALES)
     ridges = _RIDGES if kind != ONE_HOT else (*_RIDGES, _ONE_HOT_RIDGE)
-    settings += [Setting(kind, *s, r) for s in shapes for r in ridges]
+    settings += [LinearSetting(kind, *s, r) for s in shapes for r in ridges]
   return settings
 
 
-def scores(
-    settings: list[Setting],
-    accumulator: statistics_lib.Accumulator,
-    make_features: Callable[[Setting], features_lib.Features],
-) -> Iterator[Score]:
-  """Yields a score for each setting; one pass over the data per features."""
+def trials(
+    settings: list[LinearSetting],
+    accumulator: group_sums.Accumulator,
+    make_features: Callable[[LinearSetting], feature_maps.Features],
+) -> Iterator[Trial]:
+  """Yields what each setting gives; one pass over the data per features."""
   features_of = lambda s: (s.kind, s.num_features, s.scale)
   for _, same in itertools.groupby(settings, features_of):
     same = list(same)
     features = make_features(same[0])
-    statistics = accumulator.statistics(features, 2)
+    sums = accumulator.sums(features, 2)
     for setting in same:
       size = features.num_features  # Of other kinds it was not known.
-      yield _score(
-          dataclasses.replace(setting, num_features=size), statistics
+      yield _try(
+          dataclasses.replace(setting, num_features=size), sums
       )
 
 
-def _score(setting, statistics) -> Score:
+def _try(setting, sums) -> Trial:
   try:
-    moments = statistics.total(np.ones(statistics.num_groups))
+    moments = sums.total(np.ones(sums.num_groups))
     estimate = moments.value(moments.solve(setting.ridge))
-    residual = cross_fitted_residual(statistics, setting.ridge)
-  except statistics_lib.SingularError:
-    return Score(setting, float('inf'), float('nan'))
-  return Score(setting, residual, estimate)
+    residual = cross_fitted_residual(sums, setting.ridge)
+  except group_sums.SingularError:
+    return Trial(setting, float('inf'), float('nan'))
+  return Trial(setting, residual, estimate)
 
 
 def cross_fitted_residual(
-    statistics: statistics_lib.Statistics, ridge: float
+    sums: group_sums.GroupSums, ridge: float
 ) -> float:
   """Returns the flow residual on episodes that the fit did not see.
 
   Each half of the groups is fitted and measured on the other one.
   """
-  is_even = np.arange(statistics.num_groups) % 2 == 0
+  is_even = np.arange(sums.num_groups) % 2 == 0
   missed = []
   for fold in (is_even, ~is_even):
-    w = statistics.total(fold.astype(np.float64)).solve(ridge)
-    rest = statistics.total((~fold).astype(np.float64))
+    w = sums.total(fold.astype(np.float64)).solve(ridge)
+    rest = sums.total((~fold).astype(np.float64))
     missed.append(rest.missed_flow(w))
   return float(np.sqrt(np.mean(np.square(missed))))

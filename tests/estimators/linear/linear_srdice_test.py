@@ -9,26 +9,26 @@ import tensorflow as tf
 import srdice_tf
 from srdice_tf import errors
 from srdice_tf import training
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.estimators import expectations as expectations_lib
-from srdice_tf.estimators import features as features_lib
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import action_expectations
+from srdice_tf.estimators import feature_maps
 from srdice_tf.estimators import registry
-from srdice_tf.estimators import statistics as statistics_lib
+from srdice_tf.estimators.linear import group_sums
 from tests import finite
 from tests import walk
 
-_CONFIG = config_lib.Config(
+_CONFIG = hyperparameters.Hyperparameters(
     linear_num_features=24, linear_ridge=1e-4, bootstrap_draws=20
 )
 _GAMMA = walk.GAMMA
 
 
 def _fit(problem, seed=0, **changes):
-  config = dataclasses.replace(_CONFIG, **changes)
+  config = _CONFIG.replace(**changes)
   estimators = registry.make_estimators(
       ['linear_srdice'], problem, config, seed
   )
-  training.Trainer(estimators).run()
+  training.PhaseTrainer(estimators).run()
   return estimators['linear_srdice']
 
 
@@ -72,7 +72,7 @@ def _plain_features(fitted, problem):
         for m in range(support.actions.shape[1])
     ]
     parts.append(np.mean(values, axis=0, dtype=np.float64))
-  after = parts[0] * problem.dataset.not_done.numpy()[:, None]
+  after = parts[0] * problem.not_done.numpy()[:, None]
   return now, after, parts[1].mean(0)
 
 
@@ -80,14 +80,14 @@ def _matrix(now, after):
   """C with the ridge of the config, by the textbook."""
   size, num_features = now.shape
   scale = np.trace(now.T @ now / size) / num_features
-  ridge = _CONFIG.linear_ridge * scale * np.eye(num_features)
+  ridge = _CONFIG['linear_ridge'] * scale * np.eye(num_features)
   return now.T @ (now - _GAMMA * after) / size + ridge
 
 
 def test_estimate_is_lstdqs_value(problem, fitted):
   """Theorem 4, against plain numpy, up to the rounding of float32 features."""
   now, after, start = _plain_features(fitted, problem)
-  rewards = problem.dataset.rewards.numpy().astype(np.float64)
+  rewards = problem.rewards.numpy().astype(np.float64)
   theta = np.linalg.solve(_matrix(now, after), now.T @ rewards / len(now))
   expected = (1.0 - _GAMMA) * start @ theta
   assert abs(expected) > 0.01
@@ -96,8 +96,8 @@ def test_estimate_is_lstdqs_value(problem, fitted):
 
 def test_equality_with_lstdq_is_that_of_float64(fitted):
   """From the same C: w.b is (1-gamma) phi0.theta to machine precision."""
-  statistics = fitted._accumulator.statistics(fitted.features, 2)
-  moments = statistics.total(np.ones(2))
+  sums = fitted._accumulator.sums(fitted.features, 2)
+  moments = sums.total(np.ones(2))
   theta = np.linalg.solve(moments.matrix(1e-4), moments.products[:, -1])
   direct = (1.0 - _GAMMA) * moments.starts @ theta
   w = moments.solve(1e-4)
@@ -119,9 +119,9 @@ def test_successor_representation_leads_to_the_same_ratio(problem, fitted):
 
 def test_groups_and_chunks_change_nothing(problem, fitted, monkeypatch):
   accumulator = fitted._accumulator
-  expected = accumulator.statistics(fitted.features, 1).total(np.ones(1))
+  expected = accumulator.sums(fitted.features, 1).total(np.ones(1))
   monkeypatch.setattr(statistics_lib, 'CHUNK', 37)
-  parts = accumulator.statistics(fitted.features, 8)
+  parts = accumulator.sums(fitted.features, 8)
   assert parts.counts.sum() == problem.size
   assert parts.start_counts.sum() == problem.num_starts
   found = parts.total(np.ones(8))
@@ -133,10 +133,10 @@ def test_groups_and_chunks_change_nothing(problem, fitted, monkeypatch):
 
 def test_a_group_is_the_data_of_its_episodes(problem, fitted):
   """Weights of the bootstrap count episodes, as if these alone were data."""
-  statistics = fitted._accumulator.statistics(fitted.features, 4)
+  sums = fitted._accumulator.sums(fitted.features, 4)
   weights = np.array([2.0, 0.0, 1.0, 0.0])
-  found = statistics.total(weights)
-  episodes = problem.dataset.episodes.numpy()
+  found = sums.total(weights)
+  episodes = problem.episodes.numpy()
   now, after, _ = _plain_features(fitted, problem)
   each = weights[episodes % 4]
   expected = (now * each[:, None]).T @ (now - _GAMMA * after) / each.sum()
@@ -156,7 +156,7 @@ def test_cross_fitting_measures_the_other_half(problem):
       tf.range(problem.num_starts)
   )
   phi0 = fitted.features.expected(support).numpy().astype(np.float64)
-  odd = problem.dataset.episodes.numpy() % 2 == 1
+  odd = problem.episodes.numpy() % 2 == 1
   odd_starts = np.arange(problem.num_starts) % 2 == 1
   missed = []
   for fit, fit_starts in ((odd, odd_starts), (~odd, ~odd_starts)):
@@ -181,9 +181,7 @@ def test_selection_takes_the_smallest_residual(problem):
 
 
 def test_encoder_features_share_srdices_phase(problem):
-  config = dataclasses.replace(
-      _CONFIG,
-      linear_features='random,encoder',
+  config = _CONFIG.replace(linear_features='random,encoder',
       select='flow',
       encoder_steps=5,
       num_features=8,
@@ -194,7 +192,7 @@ def test_encoder_features_share_srdices_phase(problem):
   )
   linear, srdice = estimators.values()
   assert linear.phases[0] is srdice.phases[0] and len(linear.phases) == 2
-  training.Trainer({'linear_srdice': linear}).run()
+  training.PhaseTrainer({'linear_srdice': linear}).run()
   kinds = {score.setting.kind for score in linear.scores}
   assert kinds == {'random', 'encoder'}
   sizes = {
@@ -207,14 +205,14 @@ def test_encoder_features_share_srdices_phase(problem):
 
 def test_discrete_actions_have_exact_expectations(mdp):
   rng = tf.random.Generator.from_seed(0)
-  expectations = expectations_lib.Expectations(mdp.problem, 4, rng)
+  expectations = action_expectations.Expectations(mdp.problem, 4, rng)
   support = expectations.next_support(tf.range(3))
   assert support.actions.shape[1] == 3  # All actions, not four samples.
   np.testing.assert_allclose(support.weights, 1.0 / 3.0, rtol=1e-6)
 
 
 def test_standardisation(problem):
-  centre, width = features_lib.standardisation(problem)
+  centre, width = feature_maps.standardisation(problem)
   inputs = problem.state_actions(tf.range(problem.size)).numpy()
   inputs = inputs.astype(np.float64)
   np.testing.assert_allclose(centre[:2], inputs[:, :2].mean(0), rtol=1e-6)
@@ -230,7 +228,7 @@ def test_constant_dimensions_are_silent():
   rows[:, 1] = 7.0  # A dead sensor.
   data._rows = tf.constant(rows)
   problem = walk.problem(data)
-  centre, width = features_lib.standardisation(problem)
+  centre, width = feature_maps.standardisation(problem)
   assert centre[1] == 7.0 and width[1] == 1.0
   fitted = _fit(problem)
   assert np.isfinite(fitted.ratios()).all()
@@ -238,7 +236,7 @@ def test_constant_dimensions_are_silent():
 
 def test_saved_and_loaded_after_selection(problem, tmp_path):
   policy = walk.policy()
-  config = dataclasses.replace(_CONFIG, select='flow')
+  config = _CONFIG.replace(select='flow')
   found = srdice_tf.evaluate(
       policy, problem.dataset, 'linear_srdice', _GAMMA, config, seed=3
   )
@@ -278,7 +276,7 @@ def test_seed_determines_the_result(problem):
 )
 def test_bad_configs_are_refused_before_any_work(problem, changes, parts):
   with pytest.raises(errors.UserError, match=parts):
-    config = dataclasses.replace(_CONFIG, **changes)
+    config = _CONFIG.replace(**changes)
     registry.make_estimators(['linear_srdice'], problem, config, 0)
 
 
@@ -288,7 +286,7 @@ def test_one_episode_has_no_halves():
     registry.make_estimators(
         ['linear_srdice'],
         problem,
-        dataclasses.replace(_CONFIG, select='flow'),
+        _CONFIG.replace(select='flow'),
         0,
     )
   fitted = _fit(problem)

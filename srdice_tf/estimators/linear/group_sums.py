@@ -13,10 +13,10 @@ import tensorflow as tf
 
 from srdice_tf import errors
 from srdice_tf import limits
-from srdice_tf.estimators import expectations as expectations_lib
-from srdice_tf.estimators import features as features_lib
+from srdice_tf.estimators import action_expectations
+from srdice_tf.estimators import feature_maps
 from srdice_tf.estimators import flow
-from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import problems
 
 CHUNK = 4096  # Transitions whose features are in memory at a time.
 _CACHED = 1024  # Of these, the features are made while they fit into a cache.
@@ -33,7 +33,7 @@ class SingularError(ArithmeticError):
 
 
 @dataclasses.dataclass(frozen=True)
-class Statistics:
+class GroupSums:
   """Sums over the transitions and start states of K groups of episodes.
 
   Attributes:
@@ -92,7 +92,7 @@ class Statistics:
 
 @dataclasses.dataclass(frozen=True)
 class Moments:
-  """Means over data: see Statistics for the shapes, without K."""
+  """Means over data: see GroupSums for the shapes, without K."""
 
   products: np.ndarray
   trace: float
@@ -148,7 +148,7 @@ class Moments:
 
 
 def bootstrap(
-    statistics: Statistics,
+    sums: GroupSums,
     ridge: float,
     num_draws: int,
     rng: np.random.Generator,
@@ -157,13 +157,13 @@ def bootstrap(
 
   What is drawn are whole groups of episodes. A draw that is singular is NaN.
   """
-  num_groups = statistics.num_groups
-  if np.sum(statistics.counts > 0) < 2:
+  num_groups = sums.num_groups
+  if np.sum(sums.counts > 0) < 2:
     return np.full(num_draws, np.nan)  # Nothing to choose from.
   shares = np.full(num_groups, 1.0 / num_groups)
   weights = rng.multinomial(num_groups, shares, num_draws).astype(np.float64)
   values = np.full(num_draws, np.nan)
-  for i, moments in enumerate(statistics.totals(weights)):
+  for i, moments in enumerate(sums.totals(weights)):
     try:
       values[i] = moments.value(moments.solve(ridge))
     except SingularError:
@@ -218,27 +218,27 @@ def _parts(size: int) -> Iterator[slice]:
 
 
 class Accumulator:
-  """Computes the statistics of a problem, for any features."""
+  """Computes the sums of a problem, for any features."""
 
   def __init__(
       self,
-      expectations: expectations_lib.Expectations,
+      expectations: action_expectations.Expectations,
       functions: flow.TestFunctions,
   ):
     self._expectations = expectations
     self._functions = functions
     self._problem = expectations.problem
-    self._episodes = self._problem.dataset.episodes.numpy()  # [n]
+    self._episodes = self._problem.episodes.numpy()  # [n]
     self.num_episodes = int(self._episodes.max()) + 1
     # [n, J + 1]: differences of the test functions, and rewards.
-    self._tests = problem_lib.map_chunks(
+    self._tests = problems.map_chunks(
         self._tests_of, self._problem.size
     ).numpy()
     self._test_starts = self._over_starts(functions.starts)  # [m, J]
 
-  def statistics(
-      self, features: features_lib.Features, num_groups: int
-  ) -> Statistics:
+  def sums(
+      self, features: feature_maps.Features, num_groups: int
+  ) -> GroupSums:
     """Passes over the data once."""
     groups = group_of_episodes(self.num_episodes, num_groups)
     of_transitions = groups[self._episodes]  # [n]
@@ -248,7 +248,7 @@ class Accumulator:
     support = self._expectations.start_support
     starts = self._over_starts(lambda i: features.expected(support(i)))
     deal = (start_groups == np.arange(num_groups)[:, None]).astype(np.float64)
-    return Statistics(
+    return GroupSums(
         products,
         squares,
         deal @ starts,
@@ -258,9 +258,9 @@ class Accumulator:
         self._problem.gamma,
     )
 
-  def gram(self, features: features_lib.Features) -> np.ndarray:
+  def gram(self, features: feature_maps.Features) -> np.ndarray:
     """Returns G = E[phi phi^T], [F, F]."""
-    phi = problem_lib.by_index(
+    phi = problems.by_index(
         lambda index: features(self._problem.state_actions(index))
     )
     total = np.zeros((features.num_features, features.num_features))
@@ -281,14 +281,14 @@ class Accumulator:
     return now, difference
 
   def _tests_of(self, index):
-    rewards = tf.gather(self._problem.dataset.rewards, index)  # [B]
+    rewards = tf.gather(self._problem.rewards, index)  # [B]
     return tf.concat(
         [self._functions.differences(index), rewards[:, None]], axis=-1
     )
 
   def _products(self, features, groups, num_groups):
     num_features = features.num_features
-    rows = problem_lib.by_index(lambda index: self._rows(features, index))
+    rows = problems.by_index(lambda index: self._rows(features, index))
     width = num_features + self._functions.num_functions + 1
     products = np.zeros((num_groups, num_features, width))
     squares = np.zeros(num_groups)
@@ -312,5 +312,5 @@ class Accumulator:
 
   def _over_starts(self, function) -> np.ndarray:
     """Returns function(index) for all start states, in float64."""
-    values = problem_lib.map_chunks(function, self._problem.num_starts)
+    values = problems.map_chunks(function, self._problem.num_starts)
     return values.numpy().astype(np.float64)

@@ -7,26 +7,39 @@ minimum is the f that solves, with B = (I - gamma P_pi)^T W,
   B W^-1 B^T f = (1-gamma) start,     w = W^-1 B^T f.
 """
 
+import dataclasses
+
 import numpy as np
 
-from srdice_tf.estimators import tabular
+from srdice_tf import ranges
+from srdice_tf.estimators.tabular import tabular_estimator
 
 
-class TabularDualDICE(tabular.TabularEstimator):
+@dataclasses.dataclass(frozen=True)
+class TabularDualDICEConfig(tabular_estimator.TabularConfig):
+  """The matrices of tabular DualDICE.
+
+  Attributes:
+    tabular_regularizer: Regulariser of tabular DualDICE's matrices.
+    tabular_discount_data: Whether tabular DualDICE weighs step t by gamma^t.
+  """
+
+  tabular_regularizer: float = ranges.at_least(0, 1e-8)
+  tabular_discount_data: bool = False
+
+
+class TabularDualDICE(tabular_estimator.TabularEstimator):
   """Ratios of pairs (s, a), so without knowledge of the behaviour policy.
 
   `tabular_discount_data` gives the d_D of DualDICE's paper, in which step t of
   an episode weighs gamma^t.
   """
 
-  def __init__(self, problem, config, seed):
-    super().__init__(
-        'tabular_dual_dice',
-        problem,
-        config,
-        seed,
-        discounted=config.tabular_discount_data,
-    )
+  NAME = 'tabular_dual_dice'
+  Config = TabularDualDICEConfig
+
+  def _is_discounted(self):
+    return self.config.tabular_discount_data
 
   def _solve(self):
     counts, gamma = self._counts, self.problem.gamma

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from srdice_tf.estimators import expectations
-from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import action_expectations
+from srdice_tf.estimators import problems
 
 # Standardised numbers beyond it are cut: a sensor that is nearly always silent
 # would otherwise shout over all others the moment it speaks.
@@ -25,7 +25,7 @@ class Features(tf.Module):
     """Returns phi [B, F] of (s, a) as vectors [B, S + A]."""
     raise NotImplementedError
 
-  def expected(self, support: expectations.Support) -> tf.Tensor:
+  def expected(self, support: action_expectations.Support) -> tf.Tensor:
     """Returns E_a[phi(s, a)] [B, F] over the actions of a support."""
     values = [
         self(tf.concat([support.states, actions], axis=-1))  # [B, F]
@@ -124,7 +124,7 @@ class Encoded(Features):
 
 
 def standardisation(
-    problem: problem_lib.Problem,
+    problem: problems.Problem,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns the centre and width [S + A] of each number of (s, a).
 
@@ -136,7 +136,7 @@ def standardisation(
   low, high = sums + np.inf, sums - np.inf
   # Squares are taken around a state: large means cancel in float64 only so far.
   origin = problem.state_actions(tf.constant([0])).numpy()[0].astype(np.float64)
-  for index in problem_lib.chunks(problem.size, _CHUNK):
+  for index in problems.chunks(problem.size, _CHUNK):
     values = problem.state_actions(index).numpy() - origin  # [B, S + A]
     sums += values.sum(0)
     squares += np.square(values).sum(0)

@@ -24,6 +24,7 @@ class VectorInputs:
   # networks of their own.
   interim_size = 1_000_000
   linear_in_actions = False
+  has_vectors = True
 
   def __init__(self, observation_spec, action_spec):
     self.num_state_values = _size(observation_spec)

@@ -30,6 +30,7 @@ class FrameInputs:
   chunk_size = 256
   interim_size = 10_000  # Convolutions over all data would take minutes.
   linear_in_actions = True
+  has_vectors = False
 
   def __init__(self, observation_spec, action_spec):
     self._shape = tuple(observation_spec.shape)

@@ -1,13 +1,17 @@
 """Tabular SR-DICE: the closed form of the paper's section 3."""
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
 from srdice_tf import errors
 from srdice_tf import finite
 from srdice_tf import losses
-from srdice_tf.estimators import base
-from srdice_tf.estimators import tabular
+from srdice_tf import ranges
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import phases
+from srdice_tf.estimators.tabular import tabular_estimator
 
 EMPIRICAL, GIVEN, TD = 'empirical', 'given', 'td'
 
@@ -47,33 +51,59 @@ def direct_value(
   return float((1.0 - gamma) * start @ successors @ state_rewards)
 
 
-class TabularSRDICE(tabular.TabularEstimator):
+@dataclasses.dataclass(frozen=True)
+class TabularSRDICEConfig(
+    tabular_estimator.TabularConfig,
+    config_fields.SuccessorSteps,
+    config_fields.Minibatches,
+):
+  """Where the successor representation comes from.
+
+  Attributes:
+    tabular_successor: SR of tabular SR-DICE: empirical, given or td.
+    tabular_learning_rate: Learning rate of the SR that tabular SR-DICE learns
+      by TD.
+  """
+
+  tabular_successor: str = ranges.one_of((EMPIRICAL, GIVEN, TD), EMPIRICAL)
+  tabular_learning_rate: float = ranges.inside(0, 2, 0.1)
+
+
+class TabularSRDICE(tabular_estimator.TabularEstimator):
   """The SR is exact, of the empirical or the given MDP, or learned by TD."""
 
-  def __init__(self, problem, config, seed):
-    kind = config.tabular_successor
-    mdp = problem.mdp if kind == GIVEN else None
-    if kind == GIVEN and mdp is None:
-      raise errors.UserError(
-          f'--tabular_successor={GIVEN}: the transition matrix is known of the'
-          ' finite MDPs of this package only.'
-      )
-    super().__init__('tabular_srdice', problem, config, seed, mdp=mdp)
-    if kind == TD:
+  NAME = 'tabular_srdice'
+  Config = TabularSRDICEConfig
+
+  def __init__(self, problem, config, seed, shared):
+    super().__init__(problem, config, seed, shared)
+    if config.tabular_successor == TD:
       num_states, num_actions = self._counts.shape
       # Psi(s'|s, a), which needs no knowledge of the behaviour policy.
       self._successors = tf.Variable(
           np.zeros([num_states, num_actions, num_states]), name='successors'
       )
       self._policy = tf.constant(self._counts.policy)  # [S, A]
-      learn = base.Phase(
+      learn = phases.Phase(
           'tabular_successor', config.successor_steps, self._td_step
       )
       self.phases = (learn, *self.phases)
 
+  def _known_transition(self):
+    if self.config.tabular_successor != GIVEN:
+      return None
+    if self.problem.mdp is None:
+      raise errors.UserError(
+          'tabular_successor',
+          GIVEN,
+          'the transition matrix is known of the finite MDPs of this package'
+          ' only',
+      )
+    return self.problem.mdp.transition
+
   def _td_step(self):
     """Moves Psi of the minibatch's pairs to their mean targets."""
-    batch = self.problem.dataset.sample(self.config.batch_size, self.rng)
+    batch = self.problem.sample_logged(self.config.batch_size, self.rng)
     num_states, num_actions = self._counts.shape
     pairs = batch.states * num_actions + batch.actions  # [B]
     after = tf.einsum(
@@ -134,3 +164,12 @@ class TabularSRDICE(tabular.TabularEstimator):
         'direct_sr': direct,
         'theorem_2_difference': float(self.estimate()) - direct,
     }
+
+  def lines(self):
+    details = self.details()
+    theorem = (
+        f'{self.name}: ratios {float(self.estimate()):.6f}, the SR itself'
+        f' {details["direct_sr"]:.6f} (theorem 2: equal; difference'
+        f' {details["theorem_2_difference"]:.1e})'
+    )
+    return [theorem, *super().lines()]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from srdice_tf import memory
-from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import problems
 
 # Start states are few: their actions are averaged over at least that many.
 _MIN_STARTS = 1024
@@ -35,7 +35,7 @@ class Expectations:
   """The transitions of a problem with fixed actions at s' and s0."""
 
   def __init__(
-      self, problem: problem_lib.Problem, num_samples: int, rng
+      self, problem: problems.Problem, num_samples: int, rng
   ) -> None:
     """Draws the actions.
 
@@ -59,12 +59,12 @@ class Expectations:
 
   def next_support(self, index: tf.Tensor) -> Support:
     """Returns s' and a' of the transitions `index` [B]."""
-    states = self.problem.dataset.next_states(index)
+    states = self.problem.next_states(index)
     return self._support(states, self._next, index)
 
   def start_support(self, index: tf.Tensor) -> Support:
     """Returns s0 and a0 of the start states `index` [B]."""
-    states = self.problem.dataset.initial_states(index)
+    states = self.problem.start_states(index)
     return self._support(states, self._start, index)
 
   def _support(self, states, drawn, index) -> Support:
@@ -86,7 +86,7 @@ def _draw(
   weights = []
 
   def parts():
-    for index in problem_lib.chunks(size):
+    for index in problems.chunks(size):
       part, weight = problem.actions.support(
           parameters_of(index), num_samples, rng
       )
