@@ -49,7 +49,7 @@ def evaluate(
   Args:
     policy: any TF-Agents TFPolicy, with the specs of the data. A stochastic one
       needs a distribution, from which its actions are drawn by the seed.
-    dataset: a replay.Dataset, such as storage.load_dataset returns.
+    dataset: a data.Dataset.
     algo: name of an estimator.
     gamma: discount.
     config: hyper-parameters; default: the paper's.

@@ -3,14 +3,15 @@
 import dataclasses
 import os
 
-import numpy as np
-import tensorflow as tf
-
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import limits
 from srdice_tf import ranges
+from srdice_tf.data import check
+from srdice_tf.data import datasets
+from srdice_tf.data.sources import collected
+from srdice_tf.data.sources import reverb_server
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.experiments import provenance
@@ -22,11 +23,8 @@ from srdice_tf.policies import checks
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 from srdice_tf.replay import client as client_lib
-from srdice_tf.replay import dataset as dataset_lib
 from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import reader
 from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import storage
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,7 +179,7 @@ class Task:
     """Returns where the data are kept, which no other request shares."""
     return os.path.join(root, self.collect_config(seed).directory_name)
 
-  def dataset(self, path: str, seed: int) -> dataset_lib.Dataset:
+  def dataset(self, path: str, seed: int) -> datasets.Dataset:
     """Returns the data set in `path`, collected if it is not there.
 
     Raises:
@@ -193,8 +191,8 @@ class Task:
       found.check_policy(self.config, self.config)
     if found is None or found.can_go_on:
       self._collect(path, seed)
-    dataset = storage.load_dataset(path, self.codec, self.environment)
-    check_dataset(dataset, path)
+    dataset = collected.load(path, self.codec, self.environment)
+    check.check_usable(dataset, f'dataset_dir={path}')
     return dataset
 
   def check_memory(self):
@@ -214,7 +212,7 @@ class Task:
 
   def served_dataset(
       self, address: str, seed: int, timeout: float
-  ) -> dataset_lib.Dataset:
+  ) -> datasets.Dataset:
     """Returns the data set of a server that answers within `timeout` s.
 
     Raises:
@@ -224,11 +222,11 @@ class Task:
     found = provenance.of_server(client)
     found.follow(self.config, seed)
     found.check_policy(self.config, self.config)
-    dataset = reader.read_dataset(client, self.codec)
-    check_dataset(dataset, address)
+    dataset = reverb_server.load(client, self.codec)
+    check.check_usable(dataset, f'reverb_address={address}')
     return dataset
 
-  def problem(self, dataset: dataset_lib.Dataset) -> problem_lib.Problem:
+  def problem(self, dataset: datasets.Dataset) -> problem_lib.Problem:
     """Returns what estimators are built from."""
     mdp = environments.mdp_of(self.config.env_id)
     return make_problem(
@@ -287,38 +285,3 @@ def has_frames(specs) -> bool:
   """Returns whether specs are of stacks of frames with discrete actions."""
   observation_spec, action_spec = specs
   return len(observation_spec.shape) == 3 and base.is_discrete(action_spec)
-
-
-def check_dataset(dataset: dataset_lib.Dataset, path: str):
-  """Raises an error if a data set cannot be learned from."""
-  if not dataset.num_transitions:
-    raise errors.UserError(f'--dataset_dir={path}: there are no transitions.')
-  if not dataset.num_initial_states:
-    raise errors.UserError(f'--dataset_dir={path}: there are no start states.')
-  if getattr(dataset, 'not_done', None) is None:
-    raise errors.UserError(
-        f'--dataset_dir={path}: there are no terminal flags; expected not_done,'
-        ' 0 where a transition ends in a terminal state, else 1.'
-    )
-  for name in ('rewards', 'actions', 'not_done'):
-    _check_finite(getattr(dataset, name), name, path)
-  other = np.setdiff1d(dataset.not_done.numpy(), [0.0, 1.0])
-  if other.size:
-    raise errors.UserError(
-        f'--dataset_dir={path}: not_done has the value {other[0]}; terminal'
-        ' flags are 0 or 1.'
-    )
-  if dataset.states(tf.constant([0])).dtype.is_integer:
-    return
-  for index in problem_lib.chunks(dataset.num_transitions):
-    _check_finite(dataset.states(index), 'states', path)
-    _check_finite(dataset.next_states(index), 'states', path)
-
-
-def _check_finite(values, name: str, path: str):
-  values = values.numpy()
-  if np.issubdtype(values.dtype, np.floating) and not np.isfinite(values).all():
-    count = int(np.sum(~np.isfinite(values)))
-    raise errors.UserError(
-        f'--dataset_dir={path}: {count} values of {name} are NaN or infinite.'
-    )

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from srdice_tf import environments
 from srdice_tf import training
+from srdice_tf.data import datasets
 from srdice_tf.environments import corridor
 from srdice_tf.estimators import base as base_lib
 from srdice_tf.estimators import config as config_lib
@@ -16,7 +17,6 @@ from srdice_tf.experiments import setup
 from srdice_tf.networks import frames
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
-from srdice_tf.replay import dataset as dataset_lib
 
 _GAMMA = 0.9
 _RATE = 1e-2  # Of single steps.
@@ -50,7 +50,7 @@ def _target():
   return composed.EpsilonGreedy(policy, _EPSILON)
 
 
-def _dataset(num_episodes: int) -> dataset_lib.Dataset:
+def _dataset(num_episodes: int) -> datasets.Dataset:
   """Episodes of the uniform policy."""
   rng, rows = np.random.default_rng(0), []
   for _ in range(num_episodes):
@@ -65,7 +65,7 @@ def _dataset(num_episodes: int) -> dataset_lib.Dataset:
           0.0 if is_last else 1.0,
       ))
   pixels, types, actions, rewards, not_done = map(np.array, zip(*rows))
-  return dataset_lib.Dataset(
+  return datasets.Dataset.from_rows(
       pixels, types, actions, rewards, not_done, frame_stack=4
   )
 
