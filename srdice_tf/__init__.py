@@ -11,7 +11,7 @@ _PUBLIC = {
     'save': 'api',
     'load': 'api',
     'Dataset': 'data.datasets',
-    'Episode': 'data.datasets',
+    'Episode': 'data.episode_rows',
     'Evaluation': 'results',
     'MethodResult': 'results',
     'UserError': 'errors',

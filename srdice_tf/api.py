@@ -13,6 +13,7 @@ from srdice_tf import errors
 from srdice_tf import finite
 from srdice_tf import results
 from srdice_tf.data import datasets
+from srdice_tf.data import episode_rows
 from srdice_tf.estimators import estimator as estimator_lib
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
@@ -25,7 +26,7 @@ _CONFIG, _WEIGHTS = 'estimator.json', 'weights'
 
 def evaluate(
     policy,
-    data: datasets.Dataset | Sequence[datasets.Episode],
+    data: datasets.Dataset | Sequence[episode_rows.Episode],
     algos: Sequence[str] | str = ('srdice', 'deep_td'),
     gamma: float = 0.99,
     preset: str = 'paper',
@@ -65,7 +66,7 @@ def evaluate(
   fit = fitting.Fit(estimators)
   fit.train(show=progress)
   return results.Evaluation(
-      methods=fit.results(),
+      methods=fit.found(),
       gamma=gamma,
       seed=seed,
       num_transitions=data.num_transitions,
@@ -121,7 +122,7 @@ def load(
     raise _unreadable(directory, error) from error
   for phase in made[name].phases:
     phase.prepare()
-  return fitting.Fit(made).results()[name]
+  return fitting.Fit(made).found()[name]
 
 
 def _dataset(data) -> datasets.Dataset:

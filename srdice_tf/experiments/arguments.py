@@ -2,28 +2,16 @@
 
 import dataclasses
 
-import numpy as np
 import tensorflow as tf
 from tf_agents.policies import tf_policy
 
 from srdice_tf import errors
 from srdice_tf import finite
 from srdice_tf import ranges
-from srdice_tf.estimators import problems
-from srdice_tf.experiments import setup
+from srdice_tf.data import check
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
 from srdice_tf.policies import sampled
-
-_DATA = (
-    'num_transitions',
-    'num_initial_states',
-    'states',
-    'next_states',
-    'initial_states',
-    'actions',
-    'rewards',
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,53 +90,8 @@ def _bounds(spec) -> str:
 
 def check_data(policy: tf_policy.TFPolicy, dataset):
   """Raises a UserError if the data are not such as the policy has."""
-  if not all(hasattr(dataset, name) for name in _DATA):
-    raise errors.UserError(
-        f'dataset: found {kind(dataset)}; expected a replay.dataset.Dataset.'
-    )
-  setup.check_dataset(dataset, 'the data set')
-  first = tf.constant([0])
-  for name, spec, found in (
-      (
-          'observations',
-          policy.time_step_spec.observation,
-          dataset.states(first)[0],
-      ),
-      ('actions', policy.action_spec, dataset.actions[0]),
-  ):
-    _check_fit(name, spec, found)
-  if _is_numbered(policy.action_spec):
-    _check_range('actions', dataset.actions, policy.action_spec)
-  if _is_numbered(policy.time_step_spec.observation):
-    _check_states(dataset, policy.time_step_spec.observation)
-
-
-def _check_fit(name: str, spec, found):
-  is_same_kind = spec.dtype.is_integer == found.dtype.is_integer
-  if found.shape == spec.shape and is_same_kind:
-    return
-  raise errors.UserError(
-      f"policy: its {name} are {base.describe(spec)}, the data set's"
-      f' {base.describe(found)}.'
-  )
-
-
-def _check_states(dataset, spec):
-  for index in problems.chunks(dataset.num_transitions):
-    _check_range('states', dataset.states(index), spec)
-    _check_range('states', dataset.next_states(index), spec)
-  for index in problems.chunks(dataset.num_initial_states):
-    _check_range('states', dataset.initial_states(index), spec)
-
-
-def _check_range(name: str, values, spec):
-  values = np.asarray(values)
-  wrong = (values < spec.minimum) | (values > spec.maximum)
-  if wrong.any():
-    raise errors.UserError(
-        f'data set: {name} has the value {values[wrong][0]}; the policy has'
-        f' {name} from {spec.minimum} to {spec.maximum}.'
-    )
+  check.check_usable(dataset, 'data')
+  check.check_specs(dataset, *specs_of(policy))
 
 
 def check_mdp(policy: tf_policy.TFPolicy, mdp):

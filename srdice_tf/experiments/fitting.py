@@ -99,7 +99,7 @@ class Fit:
       self._writer.write(report.method, report.phase, report.step, values)
     return fields
 
-  def results(self) -> dict[str, results.MethodResult]:
+  def found(self) -> dict[str, results.MethodResult]:
     """Returns what each method found."""
     return {name: self._result(name) for name in self._estimators}
 

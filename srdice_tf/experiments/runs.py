@@ -19,7 +19,7 @@ from srdice_tf.experiments import result_file
 from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
 from srdice_tf.logging import metrics
-from srdice_tf.replay import clients
+from srdice_tf.replay import client as client_lib
 
 _TIMEOUT = 30.0  # Seconds.
 _CHECKPOINT, RATIOS = 'checkpoint', 'ratios.npz'
@@ -110,7 +110,7 @@ def resolve(
         ' used',
     )
   if config.reverb_address:
-    client = clients.ReplayClient(config.reverb_address, server_timeout)
+    client = client_lib.ReplayClient(config.reverb_address, server_timeout)
     found = provenance.of_server(client)
   else:
     found = config.dataset_dir and provenance.of_directory(config.dataset_dir)
@@ -201,7 +201,7 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
     )
     fit.train()
     evaluation = results.Evaluation(
-        methods=fit.results(),
+        methods=fit.found(),
         gamma=config.task.gamma,
         seed=config.seed,
         env_id=config.task.env_id,

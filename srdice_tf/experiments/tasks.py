@@ -3,14 +3,15 @@
 import dataclasses
 import os
 
-import numpy as np
-import tensorflow as tf
-
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import limits
 from srdice_tf import ranges
+from srdice_tf.data import check
+from srdice_tf.data import datasets
+from srdice_tf.data.sources import collected
+from srdice_tf.data.sources import reverb_server
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import problems
@@ -23,11 +24,8 @@ from srdice_tf.policies import checks
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 from srdice_tf.replay import client as client_lib
-from srdice_tf.replay import dataset as dataset_lib
 from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import reader
 from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import storage
 
 ROLL_OUTS, NO_TRUTH = 'rollouts', 'none'
 
@@ -205,7 +203,7 @@ class Task:
     """Returns where the data are kept, which no other request shares."""
     return os.path.join(root, self.collect_config(seed).directory_name)
 
-  def dataset(self, path: str, seed: int) -> dataset_lib.Dataset:
+  def dataset(self, path: str, seed: int) -> datasets.Dataset:
     """Returns the data set in `path`, collected if it is not there.
 
     Raises:
@@ -217,8 +215,8 @@ class Task:
       found.check_policy(self.config, self.config)
     if found is None or found.can_go_on:
       self._collect(path, seed)
-    dataset = storage.load_dataset(path, self.codec, self.environment)
-    check_dataset(dataset, path)
+    dataset = collected.load(path, self.codec, self.environment)
+    check.check_usable(dataset, f'dataset_dir={path}')
     return dataset
 
   def check_memory(self):
@@ -238,7 +236,7 @@ class Task:
 
   def served_dataset(
       self, address: str, seed: int, timeout: float
-  ) -> dataset_lib.Dataset:
+  ) -> datasets.Dataset:
     """Returns the data set of a server that answers within `timeout` s.
 
     Raises:
@@ -248,11 +246,11 @@ class Task:
     found = provenance.of_server(client)
     found.follow(self.config, seed)
     found.check_policy(self.config, self.config)
-    dataset = reader.read_dataset(client, self.codec)
-    check_dataset(dataset, address)
+    dataset = reverb_server.load(client, self.codec)
+    check.check_usable(dataset, f'reverb_address={address}')
     return dataset
 
-  def problem(self, dataset: dataset_lib.Dataset) -> problems.Problem:
+  def problem(self, dataset: datasets.Dataset) -> problems.Problem:
     """Returns what estimators are built from."""
     mdp = environments.mdp_of(self.config.env_id)
     return make_problem(

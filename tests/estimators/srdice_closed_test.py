@@ -35,8 +35,8 @@ _NAMES = ('srdice', 'srdice_closed')
 @pytest.fixture(scope='module')
 def dataset():
   data = walk.dataset(seed=0)
-  data.rewards = data.rewards + 1.0  # So that the value is not near 0.
-  return data
+  # So that the value is not near 0.
+  return dataclasses.replace(data, rewards=data.rewards + 1.0)
 
 
 @pytest.fixture(scope='module')

@@ -12,7 +12,6 @@ from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import flow
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import scoring
-from srdice_tf.experiments import setup
 from tests import walk
 
 _CONFIG = hyperparameters.Hyperparameters(
@@ -156,16 +155,3 @@ def test_no_interval_without_ratios_or_draws(fitted):
   without = _CONFIG.replace(bootstrap_draws=0)
   scorer = scoring.Scorer(problem, None, without, 0)
   assert scorer.interval(estimators['dual_dice']) is None
-
-
-def test_data_without_flags_or_starts():
-  data = walk.dataset(seed=0, num_episodes=2)
-  data.not_done = data.not_done * 0.99
-  with pytest.raises(errors.UserError, match='not_done.*0.99.*0 or 1'):
-    setup.check_dataset(data, 'somewhere')
-  data.not_done = None
-  with pytest.raises(errors.UserError, match='somewhere.*no terminal flags'):
-    setup.check_dataset(data, 'somewhere')
-  data.num_initial_states = 0
-  with pytest.raises(errors.UserError, match='somewhere.*no start states'):
-    setup.check_dataset(data, 'somewhere')

@@ -11,7 +11,7 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.estimators import config as config_lib
 from srdice_tf.evaluation import rollouts
-from srdice_tf.experiments import ope
+from srdice_tf.experiments import runs
 from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
 from srdice_tf.policies import loading
@@ -245,7 +245,7 @@ def test_a_policy_alone(tmp_path):
   assert found.value == pytest.approx(_chain_value(0.9, 500), abs=1e-6)
 
 
-_RUN = ope.RunConfig(
+_RUN = runs.RunConfig(
     dataclasses.replace(_TASK, num_transitions=200),
     ('tabular_srdice',),
     config_lib.Config(tabular_missing_mass=1.0),
@@ -253,7 +253,7 @@ _RUN = ope.RunConfig(
 
 
 def test_seeds_share_one_truth():
-  configs = ope.of_seeds(_RUN, 3)
+  configs = runs.of_seeds(_RUN, 3)
   assert len({config.dataset_dir for config in configs}) == 3
   (directory,) = {config.truth_dir for config in configs}
   assert directory and _CHAIN in directory
@@ -262,10 +262,10 @@ def test_seeds_share_one_truth():
 def test_data_that_may_not_be_written_are_left_alone(tmp_path, monkeypatch):
   data = tmp_path / 'data'
   config = dataclasses.replace(_RUN, dataset_dir=str(data))
-  ope.run(config, str(tmp_path / 'a'))
+  runs.run(config, str(tmp_path / 'a'))
   assert (data / truths.FILE_NAME).exists()
   (data / truths.FILE_NAME).unlink()
   monkeypatch.setattr(ope.os, 'access', lambda path, mode: path != str(data))
-  ope.run(config, str(tmp_path / 'b'))
+  runs.run(config, str(tmp_path / 'b'))
   assert (tmp_path / 'b' / truths.FILE_NAME).exists()
   assert not (data / truths.FILE_NAME).exists()
