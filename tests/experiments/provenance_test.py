@@ -19,7 +19,7 @@ from srdice_tf.replay import writer as writer_lib
 from tests import fixtures
 
 _ENV = 'FiveStateChain'
-_ESTIMATORS = hyperparameters.Hyperparameters(
+_VALUES = hyperparameters.Hyperparameters(
     linear_ridge=1e-6, linear_num_features=16, bootstrap_draws=0
 )
 
@@ -31,7 +31,7 @@ def _task(policy='', **fields):
 
 def _config(task, path='', seed=None, **fields):
   return runs.RunConfig(
-      task, ('linear_srdice',), _ESTIMATORS, seed, str(path), **fields
+      task, ('linear_srdice',), _VALUES, seed, str(path), **fields
   )
 
 
@@ -101,12 +101,12 @@ def test_a_flag_that_differs_is_refused_by_name(data, field, given, there):
   with pytest.raises(errors.UserError) as error:
     runs.resolve(_config(task, data))
   assert str(error.value).startswith(
-      f'--{flag}={given}: the data of --dataset_dir={data} have {there};'
+      f'{flag}={given}: the data of dataset_dir={data} have {there};'
   )
 
 
 def test_another_seed_is_refused(data):
-  with pytest.raises(errors.UserError, match='--seed=9: the data .* have 3;'):
+  with pytest.raises(errors.UserError, match='seed=9: the data .* have 3;'):
     runs.resolve(_config(_task(), data, seed=9))
   assert runs.resolve(_config(_task(), data, seed=3))[1].seed == 3
 
@@ -117,14 +117,14 @@ def test_another_policy_is_refused_unless_the_datas_is_named(
   with pytest.raises(errors.UserError) as error:
     runs.resolve(_config(_task(other), data))
   assert str(error.value) == (
-      f'--policy={other}: the data of --dataset_dir={data} are of the policy'
-      f' {table}; to evaluate {other} on them add --behaviour_policy={table}.'
+      f'policy={other}: the data of dataset_dir={data} are of the policy'
+      f' {table}; to evaluate {other} on them add behaviour_policy={table}.'
   )
   # Nor does it blame the data's epsilon, which nobody set.
-  match = f'--policy=random: the data of .* are of the policy {table}; to'
+  match = f'policy=random: the data of .* are of the policy {table}; to'
   with pytest.raises(errors.UserError, match=match):
     runs.resolve(_config(_task('random'), data))
-  match = f'--behaviour_policy={other}: the data of .* have {table}'
+  match = f'behaviour_policy={other}: the data of .* have {table}'
   with pytest.raises(errors.UserError, match=match):
     runs.resolve(_config(_task(table, behaviour_policy=str(other)), data))
   _, config = runs.resolve(
@@ -179,20 +179,24 @@ def test_default_directories_never_meet(table, other):
   assert runs.resolve(_config(task))[1].dataset_dir == names[0]
 
 
-def test_one_data_set_is_not_that_of_several_seeds(data):
-  config = _config(_task(), data)
-  with pytest.raises(errors.UserError, match='--num_seeds=3: .*--dataset_dir='):
-    runs.of_seeds(config, 3)
-  assert [each.seed for each in runs.of_seeds(config, 1)] == [3]
-  served = _config(_task(), reverb_address='localhost:1')
-  with pytest.raises(errors.UserError, match='--reverb_address=localhost:1'):
-    runs.of_seeds(served, 2)
-  with pytest.raises(errors.UserError, match='not beside --reverb_address'):
-    runs.resolve(dataclasses.replace(served, dataset_dir=str(data)))
-  config = _config(_task('random', num_transitions=10), seed=4)
-  several = runs.of_seeds(config, 2)
-  assert [each.seed for each in several] == [4, 5]
-  assert several[0].dataset_dir != several[1].dataset_dir
+def test_there_is_one_place_for_the_data(data):
+  both = _config(_task(), data, reverb_address='localhost:1')
+  with pytest.raises(errors.UserError, match='not beside reverb_address'):
+    runs.resolve(both)
+
+
+def test_without_truth_the_behaviour_policy_may_be_missing(other, tmp_path):
+  policy = _save(tmp_path / 'policy.npy', 0.3)
+  task = _task(policy, setting='main', num_transitions=100)
+  tasks.Task(task).dataset(str(tmp_path / 'data'), 0)
+  policy.unlink()
+  given = _task(other, behaviour_policy=str(policy))
+  with pytest.raises(errors.UserError, match='policy.npy'):
+    runs.resolve(_config(given, tmp_path / 'data'))
+  given = dataclasses.replace(given, truth='none')
+  found = runs.run(_config(given, tmp_path / 'data'), str(tmp_path / 'run'))
+  assert found.truth is None and found.behaviour is None
+  assert np.isfinite(found['linear_srdice'].value)
 
 
 def test_an_empty_directory_is_filled_as_asked_for(table, tmp_path):
@@ -216,7 +220,7 @@ def test_a_collection_that_was_stopped_goes_on(table, tmp_path, monkeypatch):
   with monkeypatch.context() as patch, pytest.raises(ValueError):
     patch.setattr(writer_lib.BatchWriter, '__call__', fail)
     tasks.Task(task).dataset(str(tmp_path), 5)
-  match = '--num_transitions=60: .* have 100'
+  match = 'num_transitions=60: .* have 100'
   with pytest.raises(errors.UserError, match=match):
     runs.resolve(_config(_task(num_transitions=60), tmp_path))
   task, config = runs.resolve(_config(_task(), tmp_path))
@@ -254,7 +258,7 @@ def test_a_server_that_is_not_full_is_refused(served, table):
   with pytest.raises(errors.UserError) as error:
     runs.resolve(_config(_task(), reverb_address=served.address))
   assert str(error.value).startswith(
-      f'--reverb_address={served.address}: 100 of 1,000 transitions are there;'
+      f'reverb_address={served.address}: 100 of 1,000 transitions are there;'
   )
 
 
@@ -265,12 +269,12 @@ def test_a_server_of_other_data_is_refused(served, table, other):
   address = served.address
   _, config = runs.resolve(_config(_task(), reverb_address=address))
   assert (config.task.num_transitions, config.dataset_dir) == (200, '')
-  where = f'the data of --reverb_address={address}'
+  where = f'the data of reverb_address={address}'
   for task, message in (
-      (_task(num_transitions=100), f'--num_transitions=100: {where} have 200'),
-      (_task(setting='noise'), f'--setting=noise: {where} have main'),
-      (_task(epsilon=0.5), f'--epsilon=0.5: {where} have 0.1'),
-      (_task(other), f'--policy={other}: {where} are of the policy {table}'),
+      (_task(num_transitions=100), f'num_transitions=100: {where} have 200'),
+      (_task(setting='noise'), f'setting=noise: {where} have main'),
+      (_task(epsilon=0.5), f'epsilon=0.5: {where} have 0.1'),
+      (_task(other), f'policy={other}: {where} are of the policy {table}'),
   ):
     with pytest.raises(errors.UserError, match=message):
       runs.resolve(_config(task, reverb_address=address))
@@ -304,7 +308,7 @@ def test_continuous_numbers_are_compared_too(tmp_path):
   assert (found.behaviour_sigma, found.uniform_probability) == (0.5, 0.0)
   assert (found.target_sigma, found.epsilon) == (0.1, None)
   easy = dataclasses.replace(task, uniform_probability=0.2)
-  match = '--uniform_probability=0.2: .*0.0'
+  match = 'uniform_probability=0.2: .*0.0'
   with pytest.raises(errors.UserError, match=match):
     runs.resolve(dataclasses.replace(config, task=easy))
   # The target's noise is not the data's.

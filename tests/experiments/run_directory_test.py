@@ -85,10 +85,13 @@ def test_sizes_that_cannot_fit_leave_nothing_behind(
   config = _config(tmp_path, task=many)
   with pytest.raises(errors.UserError, match='num_transitions=.* at most'):
     runs.run(config, str(tmp_path / 'run'))
-  small = _VALUES.replace(hidden_units=8)
+  small = _VALUES.replace(
+      hidden_units=8, batch_size=8, ratio_batch_size=8, num_features=16,
+      start_pool=8,
+  )
   config = _config(path, algos=('srdice',), hyperparameters=small)
-  monkeypatch.setattr(limits, 'available_bytes', lambda: 4 * 200 * 100)
-  with pytest.raises(errors.UserError, match='num_features=256.*most 100.'):
+  monkeypatch.setattr(limits, 'available_bytes', lambda: 4 * 200 * 15)
+  with pytest.raises(errors.UserError, match='num_features=16:.*most 15.'):
     runs.run(config, str(tmp_path / 'run'))
   assert not list(tmp_path.iterdir())
 

@@ -87,7 +87,8 @@ def test_what_is_done_is_read_and_the_rest_is_run(tmp_path, monkeypatch):
   two = _sweep(tmp_path, config, grids.Grid(num_seeds=2))
   assert two[0] == first and two[1].seed == 1
   assert two[0].truth == two[1].truth  # One truth for all seeds.
-  frame = pd.read_csv(tmp_path / 'runs' / sweep.TABLE)
+  path = tmp_path / 'runs' / sweep.TABLE
+  frame = pd.read_csv(path, float_precision='round_trip')
   assert list(frame['seed']) == [0, 1]
   assert list(frame['value']) == [e['linear_srdice'].value for e in two]
 

@@ -9,7 +9,7 @@ import pytest
 
 from srdice_tf import environments
 from srdice_tf import errors
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.evaluation import rollouts
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import tasks
@@ -32,7 +32,7 @@ def _played(monkeypatch):
     names.append(name)
     return play(config, policy, name, earlier, bar)
 
-  monkeypatch.setattr(truth_lib, '_roll_out', roll_out)
+  monkeypatch.setattr(rollouts, '_roll_out', roll_out)
   return names
 
 
@@ -82,7 +82,7 @@ def test_roll_outs_are_kept(tmp_path, played):
 
 def test_an_interrupted_value_goes_on(tmp_path, played, monkeypatch):
   """At most a batch is lost, and the numbers are those of one go."""
-  monkeypatch.setattr(truth_lib, 'BATCH_SIZE', 4)
+  monkeypatch.setattr(rollouts, 'BATCH_SIZE', 4)
   config = dataclasses.replace(
       _PENDULUM, truth_episodes=0, truth_max_episodes=10
   )
@@ -95,10 +95,10 @@ def test_an_interrupted_value_goes_on(tmp_path, played, monkeypatch):
       raise KeyboardInterrupt
     return roll_out(config, policy, name, earlier, bar)
 
-  monkeypatch.setattr(truth_lib, '_roll_out', killed)
+  monkeypatch.setattr(rollouts, '_roll_out', killed)
   with pytest.raises(KeyboardInterrupt):
     truths.of_task(tasks.Task(config), str(tmp_path / 'b'), ['target'])
-  monkeypatch.setattr(truth_lib, '_roll_out', roll_out)
+  monkeypatch.setattr(rollouts, '_roll_out', roll_out)
   del played[:]
   again = truths.of_task(tasks.Task(config), str(tmp_path / 'b'), ['target'])
   assert again == whole and played == ['2:2']
@@ -222,10 +222,10 @@ def test_processes_keep_each_other_s_entries(tmp_path):
 @pytest.mark.parametrize(
     'fields, message',
     [
-        ({'truth_episodes': 1}, '--truth_episodes=1: .* 0 .* or at least 2'),
-        ({'truth_episodes': -1}, '--truth_episodes=-1: expected'),
-        ({'truth_max_episodes': 1}, '--truth_max_episodes=1: expected'),
-        ({'keep_time_limit': 3}, '--keep_time_limit=3: expected'),
+        ({'truth_episodes': 1}, 'truth_episodes=1: .* 0 .* or at least 2'),
+        ({'truth_episodes': -1}, 'truth_episodes=-1: expected'),
+        ({'truth_max_episodes': 1}, 'truth_max_episodes=1: expected'),
+        ({'keep_time_limit': 3}, 'keep_time_limit=3: expected'),
     ],
 )
 def test_settings_of_the_truth_are_checked(fields, message):
@@ -245,27 +245,21 @@ def test_a_policy_alone(tmp_path):
   assert found.value == pytest.approx(_chain_value(0.9, 500), abs=1e-6)
 
 
-_RUN = runs.RunConfig(
-    dataclasses.replace(_TASK, num_transitions=200),
-    ('tabular_srdice',),
-    config_lib.Config(tabular_missing_mass=1.0),
-)
+def test_runs_of_an_environment_share_one_truth(tmp_path):
+  config = runs.RunConfig(
+      dataclasses.replace(_TASK, num_transitions=200),
+      ('tabular_srdice',),
+      hyperparameters.Hyperparameters(tabular_missing_mass=1.0),
+      data_root=str(tmp_path / 'data'),
+  )
+  runs.run(config, str(tmp_path / 'run'))
+  assert (tmp_path / 'data' / 'truth' / _CHAIN / truths.FILE_NAME).exists()
+  other = dataclasses.replace(config, seed=1)
+  assert runs.resolve(other)[1].truth_dir == config.truth_dir
 
 
-def test_seeds_share_one_truth():
-  configs = runs.of_seeds(_RUN, 3)
-  assert len({config.dataset_dir for config in configs}) == 3
-  (directory,) = {config.truth_dir for config in configs}
-  assert directory and _CHAIN in directory
-
-
-def test_data_that_may_not_be_written_are_left_alone(tmp_path, monkeypatch):
-  data = tmp_path / 'data'
-  config = dataclasses.replace(_RUN, dataset_dir=str(data))
-  runs.run(config, str(tmp_path / 'a'))
-  assert (data / truths.FILE_NAME).exists()
-  (data / truths.FILE_NAME).unlink()
-  monkeypatch.setattr(ope.os, 'access', lambda path, mode: path != str(data))
-  runs.run(config, str(tmp_path / 'b'))
-  assert (tmp_path / 'b' / truths.FILE_NAME).exists()
-  assert not (data / truths.FILE_NAME).exists()
+def test_without_truth_nothing_is_rolled_out(tmp_path, monkeypatch):
+  monkeypatch.setattr(rollouts, 'measure', None)
+  config = dataclasses.replace(_TASK, truth='none')
+  assert truths.of_task(tasks.Task(config), str(tmp_path)) == {}
+  assert not list(tmp_path.iterdir())
