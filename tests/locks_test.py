@@ -75,17 +75,18 @@ def test_a_directory_that_cannot_be_written_can_be_read(tmp_path, monkeypatch):
 
 def test_runs_lock_their_directories(tmp_path):
   task = setup.TaskConfig('GridWalk', policy='random', num_transitions=100)
+  values = hyperparameters.Hyperparameters()
   evaluation = ope.RunConfig(
       task,
       ('tabular_srdice',),
-      hyperparameters.Hyperparameters(),
+      values,
       seed=0,
       dataset_dir=str(tmp_path / 'data'),
   )
   for run, config in (
       (ope.run, evaluation),
       (chain.run, chain.ChainConfig()),
-      (coverage.run, coverage.CoverageConfig(task, 2, hyperparameters.Hyperparameters())),
+      (coverage.run, coverage.CoverageConfig(task, 2, values)),
   ):
     with locks.Lock(str(tmp_path), 'x'):
       with pytest.raises(errors.UserError, match='--output_dir=.* is in use'):

@@ -13,7 +13,9 @@ from srdice_tf.experiments import coverage
 from srdice_tf.experiments import setup
 from srdice_tf.experiments import study
 
-_ESTIMATORS = hyperparameters.Hyperparameters(linear_ridge=1e-6, bootstrap_draws=20)
+_ESTIMATORS = hyperparameters.Hyperparameters(
+    linear_ridge=1e-6, bootstrap_draws=20
+)
 _TASK = setup.TaskConfig(
     'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5
 )

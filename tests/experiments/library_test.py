@@ -1,6 +1,5 @@
 """Tests for evaluation as a library call."""
 
-import dataclasses
 
 import numpy as np
 import pytest

@@ -81,8 +81,9 @@ def test_sizes_that_cannot_fit_leave_nothing_behind(
   with pytest.raises(errors.UserError, match='--num_transitions=.* at most'):
     ope.run(config, str(tmp_path / 'run'))
   config = _config(path, algos=('srdice',))
-  config = dataclasses.replace(config, estimators=_ESTIMATORS.replace(hidden_units=8
-  ))
+  config = dataclasses.replace(
+      config, estimators=_ESTIMATORS.replace(hidden_units=8)
+  )
   monkeypatch.setattr(limits, 'available_bytes', lambda: 4 * 200 * 100)
   with pytest.raises(errors.UserError, match='--num_features=256.*most 100.'):
     ope.run(config, str(tmp_path / 'run'))
