@@ -9,8 +9,8 @@ import tensorflow as tf
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
+from srdice_tf.data.sources import reverb_server
 from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import reader
 from srdice_tf.replay import server as server_lib
 from srdice_tf.replay import writer as writer_lib
 from tests import fixtures
@@ -35,7 +35,7 @@ def _contents(path, config) -> tuple[int, str]:
   """Returns the size of a data set and a hash of all of it."""
   env = environments.load(config.env_id)
   server = _server(path)
-  dataset = reader.read_dataset(server.client, collection.codec_of(env))
+  dataset = reverb_server.load(server.client, collection.codec_of(env))
   counts = server.counts
   server.stop()
   assert counts['transitions'] == dataset.num_transitions
@@ -136,7 +136,7 @@ def test_small_data_sets_are_whole_episodes(tmp_path):
   policy = fixtures.behaviour_policy(config)
   counts = collection.collect(config, policy, server)['counts']
   env = environments.load(config.env_id)
-  dataset = reader.read_dataset(server.client, collection.codec_of(env))
+  dataset = reverb_server.load(server.client, collection.codec_of(env))
   server.stop()
   assert (counts['episodes'], counts['ended_episodes']) == (5, 5)
   np.testing.assert_array_equal(np.bincount(dataset.episodes), [1000] * 5)
@@ -239,7 +239,7 @@ def test_environment_that_cannot_repeat_itself_is_cut(tmp_path, monkeypatch):
   _collect(tmp_path, config)
   env = environments.load(config.env_id)
   server = _server(tmp_path)
-  dataset = reader.read_dataset(server.client, collection.codec_of(env))
+  dataset = reverb_server.load(server.client, collection.codec_of(env))
   server.stop()
   assert dataset.num_transitions == 200
   states = dataset.states(tf.range(200)).numpy()
@@ -348,7 +348,7 @@ def test_summary_counts(tmp_path):
   policy = fixtures.behaviour_policy(config)
   counts = collection.collect(config, policy, server)['counts']
   env = environments.load(config.env_id)
-  dataset = reader.read_dataset(server.client, collection.codec_of(env))
+  dataset = reverb_server.load(server.client, collection.codec_of(env))
   server.stop()
   assert counts['transitions'] == 400
   assert counts['episodes'] == dataset.num_initial_states

@@ -9,15 +9,14 @@ from tests import source_tree
 
 # What each part of srdice_tf may import. A new part needs a line here.
 _BASE = {
-    'errors', 'types', 'finite', 'memory', 'checksums', 'ranges', 'csv_file',
+    'errors', 'finite', 'memory', 'checksums', 'ranges', 'csv_file',
     'locks', 'limits',
 }
-_DATA = _BASE | {'environments', 'policies', 'replay'}
+_DATA = _BASE | {'environments', 'policies', 'replay', 'data'}
 _SERVICES = {'logging', 'interrupts', 'config_file', 'checkpoints'}
 _ALLOWED = {
     'srdice_tf': set(),
     'errors': set(),
-    'types': set(),
     'finite': set(),
     'memory': set(),
     'checksums': {'errors'},
@@ -38,6 +37,7 @@ _ALLOWED = {
     'environments': _BASE,
     'policies': _BASE | {'networks'},
     'replay': _BASE,
+    'data': _BASE | {'replay'},
     'resuming': _DATA,
     'collection': _DATA | {'resuming'} | _SERVICES,
     'evaluation': _DATA | _SERVICES,
@@ -73,6 +73,15 @@ def test_imports_go_one_way(path):
 def test_estimators_know_neither_replay_nor_environments(path):
   for used in source_tree.closure(path):
     assert not source_tree.third_party(used) & {'reverb', 'gymnasium'}, used
+
+
+@pytest.mark.parametrize(
+    'path', [path for path in _of('data') if '/sources/' not in path]
+)
+def test_data_know_no_source(path):
+  for used in source_tree.closure(path):
+    assert not source_tree.third_party(used) & {'reverb', 'gymnasium'}, used
+    assert source_tree.unit(used) not in ('replay', 'environments'), used
 
 
 @pytest.mark.parametrize('path', _LIBRARY)

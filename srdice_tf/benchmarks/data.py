@@ -17,11 +17,11 @@ from tf_agents.system import system_multiprocessing
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf.benchmarks import measure
+from srdice_tf.data.sources import reverb_server
 from srdice_tf.environments import atari
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import reader
 from srdice_tf.replay import server as server_lib
 
 _FRAME_BYTES = 84 * 84
@@ -71,7 +71,7 @@ class _Collection:
       start = time.perf_counter()
       collection.collect(self._config, self._policy, server)
       collected = time.perf_counter()
-      reader.read_dataset(server.client, collection.codec_of(self._env))
+      reverb_server.load(server.client, collection.codec_of(self._env))
       self.read_seconds.append(time.perf_counter() - collected)
       self.collect_seconds.append(collected - start)
       server.stop()

@@ -10,13 +10,13 @@ import tensorflow as tf
 from srdice_tf import environments
 from srdice_tf import training
 from srdice_tf.benchmarks import measure
+from srdice_tf.data import datasets
 from srdice_tf.estimators import phases as phases_lib
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
-from srdice_tf.experiments import setup
+from srdice_tf.experiments import tasks
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
-from srdice_tf.replay import dataset as dataset_lib
 
 _ENV_ID = 'HalfCheetah-v4'
 _ROUNDS = 5
@@ -94,14 +94,14 @@ def _problem(env_id: str, size: int):
   policy = settings.target_policy(loading.load('untrained', env_id, *specs))
   rng = np.random.default_rng(0)
   shape = size + size // _EPISODE + 1
-  dataset = dataset_lib.Dataset(
+  dataset = datasets.Dataset.from_rows(
       rows=rng.normal(size=(shape, *specs[0].shape)).astype(np.float32),
       step_types=np.minimum(np.arange(shape) % (_EPISODE + 1), 1),
       actions=rng.uniform(-1, 1, (shape, *specs[1].shape)).astype(np.float32),
       rewards=rng.normal(size=shape).astype(np.float32),
       not_done=np.ones(shape, np.float32),
   )
-  return setup.make_problem(policy, dataset, specs, gamma=0.99)
+  return tasks.make_problem(policy, dataset, specs, gamma=0.99)
 
 
 def _passes(inputs, config) -> dict[str, tuple[_Pass, ...]]:

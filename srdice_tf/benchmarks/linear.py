@@ -5,6 +5,7 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 
 from srdice_tf.benchmarks import measure
+from srdice_tf.data import datasets
 from srdice_tf.estimators import action_expectations
 from srdice_tf.estimators import feature_maps
 from srdice_tf.estimators import flow
@@ -14,7 +15,6 @@ from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
 from srdice_tf.policies import settings
-from srdice_tf.replay import dataset as dataset_lib
 
 # As HalfCheetah-v4 has them.
 _NUM_STATES, _NUM_ACTIONS, _EPISODE = 17, 6, 1000
@@ -26,7 +26,7 @@ def _problem(num_transitions: int) -> problems.Problem:
   rng = np.random.default_rng(0)
   size = num_transitions + -(-num_transitions // _EPISODE)
   step_types = (np.arange(size) % (_EPISODE + 1) > 0).astype(int)
-  dataset = dataset_lib.Dataset(
+  dataset = datasets.Dataset.from_rows(
       rng.normal(size=(size, _NUM_STATES)).astype(np.float32),
       step_types,
       rng.uniform(-1, 1, (size, _NUM_ACTIONS)).astype(np.float32),

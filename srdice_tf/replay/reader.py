@@ -8,7 +8,6 @@ import numpy as np
 from srdice_tf import errors
 from srdice_tf import memory
 from srdice_tf.replay import client as client_lib
-from srdice_tf.replay import dataset as dataset_lib
 from srdice_tf.replay import rows
 from srdice_tf.replay import tables
 
@@ -27,6 +26,24 @@ class Stream(NamedTuple):
   slot: int
   observations: list[np.ndarray]
   steps: np.ndarray
+
+
+class StoredRows(NamedTuple):
+  """All rows of a server, stream by stream; see `rows`.
+
+  Attributes:
+    rows: [R, ...] observations, or frames [R, H, W].
+    step_types: [R].
+    actions: [R, A] or [R], those that led to each row.
+    rewards: [R].
+    not_done: [R].
+  """
+
+  rows: np.ndarray
+  step_types: np.ndarray
+  actions: np.ndarray
+  rewards: np.ndarray
+  not_done: np.ndarray
 
 
 def read_streams(
@@ -82,10 +99,10 @@ def _check_calls(steps: np.ndarray):
     )
 
 
-def read_dataset(
+def read_rows(
     client: client_lib.ReplayClient, codec: rows.Codec, delete: bool = False
-) -> dataset_lib.Dataset:
-  """Reads all rows once into tensors.
+) -> StoredRows:
+  """Reads all rows of all collectors once.
 
   Args:
     client: of the replay server.
@@ -103,7 +120,7 @@ def read_dataset(
       (codec.observations(segment), codec.steps(segment))
       for _, segment in client.sample_all(tables.SEGMENTS, delete)
   )
-  observations, steps = _read_rows(segments, num_rows)
+  observations, steps = _sorted_rows(segments, num_rows)
   num_starts = int(np.sum(steps[:, rows.STEP_TYPE] == rows.FIRST))
   found = {'transitions': len(steps) - num_starts, 'episodes': num_starts}
   for name, count in expected.items():
@@ -113,13 +130,12 @@ def read_dataset(
           f' collectors counted {count:,}; the data set is damaged, collect it'
           ' again.'
       )
-  return dataset_lib.Dataset(
+  return StoredRows(
       rows=observations,
       step_types=steps[:, rows.STEP_TYPE],
       actions=codec.actions(steps),
       rewards=steps[:, rows.REWARD],
       not_done=steps[:, rows.DISCOUNT],
-      frame_stack=codec.frame_stack,
   )
 
 
@@ -145,7 +161,7 @@ def _expected_counts(client: client_lib.ReplayClient) -> dict[str, int]:
   return expected
 
 
-def _read_rows(segments, num_rows: int):
+def _sorted_rows(segments, num_rows: int):
   """Returns observations [R, ...] and steps [R, 6 + A], stream by stream.
 
   Segments come in any order. Frames are gigabytes: they are put into their one

@@ -135,10 +135,10 @@ def test_estimate_is_ratios_times_rewards(whole):
   script = (
       'import sys, numpy as np\n'
       'from srdice_tf import collection, environments\n'
-      'from srdice_tf.replay import storage\n'
+      'from srdice_tf.data.sources import collected\n'
       "env = environments.load('Pendulum-v1')\n"
       'codec = collection.codec_of(env)\n'
-      'data = storage.load_dataset(sys.argv[1], codec)\n'
+      'data = collected.load(sys.argv[1], codec)\n'
       "ratios = np.load(sys.argv[2])['dual_dice']\n"
       'print(np.mean(ratios * data.rewards.numpy()))\n'
   )

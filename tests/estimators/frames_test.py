@@ -7,16 +7,16 @@ import tensorflow as tf
 
 from srdice_tf import environments
 from srdice_tf import training
+from srdice_tf.data import datasets
 from srdice_tf.environments import corridor
 from srdice_tf.estimators import config_fields
 from srdice_tf.estimators import gradient_steps
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
-from srdice_tf.experiments import setup
+from srdice_tf.experiments import tasks
 from srdice_tf.networks import frame_networks
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
-from srdice_tf.replay import dataset as dataset_lib
 
 _GAMMA = 0.9
 _RATE = 1e-2  # Of single steps.
@@ -48,7 +48,7 @@ def _target():
   return composed.EpsilonGreedy(policy, _EPSILON)
 
 
-def _dataset(num_episodes: int) -> dataset_lib.Dataset:
+def _dataset(num_episodes: int) -> datasets.Dataset:
   """Episodes of the uniform policy."""
   rng, rows = np.random.default_rng(0), []
   for _ in range(num_episodes):
@@ -63,14 +63,14 @@ def _dataset(num_episodes: int) -> dataset_lib.Dataset:
           0.0 if is_last else 1.0,
       ))
   pixels, types, actions, rewards, not_done = map(np.array, zip(*rows))
-  return dataset_lib.Dataset(
+  return datasets.Dataset.from_rows(
       pixels, types, actions, rewards, not_done, frame_stack=4
   )
 
 
 @pytest.fixture(scope='module')
 def problem():
-  return setup.make_problem(_target(), _dataset(500), _specs(), _GAMMA)
+  return tasks.make_problem(_target(), _dataset(500), _specs(), _GAMMA)
 
 
 def _train(problem, *names, **settings):
@@ -170,7 +170,7 @@ class _Step:
   """
 
   def __init__(self, name):
-    self.problem = setup.make_problem(
+    self.problem = tasks.make_problem(
         _target(), _dataset(10), _specs(), _GAMMA
     )
     config = _CONFIG.replace(ratio_batch_size=32,
@@ -254,7 +254,7 @@ def test_a_gradient_dice_step_by_hand():
 
 
 def test_estimates_on_the_way_are_of_a_part(monkeypatch):
-  problem = setup.make_problem(_target(), _dataset(10), _specs(), _GAMMA)
+  problem = tasks.make_problem(_target(), _dataset(10), _specs(), _GAMMA)
   monkeypatch.setattr(problem.inputs, 'interim_size', problem.size // 2)
   estimators = _train(problem, 'dual_dice', updates=1, ratio_batch_size=8)
   ratios = estimators['dual_dice'].ratios().numpy()

@@ -12,12 +12,12 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 
 from srdice_tf import errors
+from srdice_tf.data import datasets
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
-from srdice_tf.experiments import setup
+from srdice_tf.experiments import tasks
 from srdice_tf.networks import layers
 from srdice_tf.policies import composed
-from srdice_tf.replay import dataset as dataset_lib
 from tests import finite
 
 _METHODS = ('srdice', 'dual_dice', 'gradient_dice', 'deep_sr', 'deep_td')
@@ -74,7 +74,7 @@ def _made_on_frames():
       array_spec.BoundedArraySpec((84, 84, 4), np.uint8, 0, 255),
       array_spec.BoundedArraySpec((), np.int64, 0, 1),
   )
-  dataset = dataset_lib.Dataset(
+  dataset = datasets.Dataset.from_rows(
       np.zeros((3, 84, 84), np.uint8),
       np.array([0, 1, 1]),
       np.zeros(3, np.int64),
@@ -83,7 +83,7 @@ def _made_on_frames():
       frame_stack=4,
   )
   policy = composed.UniformPolicy(*specs)
-  problem = setup.make_problem(policy, dataset, specs, 0.99)
+  problem = tasks.make_problem(policy, dataset, specs, 0.99)
   preset = presets.preset('paper', is_frames=True)
   return registry.make_estimators(_METHODS, problem, preset, 0)
 

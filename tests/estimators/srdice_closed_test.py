@@ -1,6 +1,8 @@
 """Tests for SR-DICE in closed form, against what is computed from its parts."""
 
 
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -33,8 +35,8 @@ _NAMES = ('srdice', 'srdice_closed')
 @pytest.fixture(scope='module')
 def dataset():
   data = walk.dataset(seed=0)
-  data.rewards = data.rewards + 1.0  # So that the value is not near 0.
-  return data
+  # So that the value is not near 0.
+  return dataclasses.replace(data, rewards=data.rewards + 1.0)
 
 
 @pytest.fixture(scope='module')

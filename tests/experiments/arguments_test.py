@@ -16,12 +16,12 @@ from tf_agents.trajectories import time_step as ts
 
 import srdice_tf
 from srdice_tf import errors
+from srdice_tf.data import datasets
 from srdice_tf.environments import finite_mdps
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
 from srdice_tf.policies import tabular
-from srdice_tf.replay import dataset as dataset_lib
 from tests import finite
 from tests import walk
 
@@ -96,34 +96,12 @@ def _arrays(**fields) -> dict:
   }
 
 
-@pytest.mark.parametrize(
-    'fields, message',
-    [
-        ({'rows': list('abcde')}, 'rows are of <U1; expected'),
-        ({'rows': [[1], [1, 2], [3], [4], [5]]}, 'rows are of object'),
-        ({'rows': np.arange(5) * 1j}, 'rows are of complex128'),
-        ({'rows': None}, 'rows are of object'),
-        ({'rows': 7}, r'shape \(5,\), rows \(\)'),
-        ({'actions': ['left'] * 5}, 'actions are of <U4'),
-        ({'rewards': [None] * 5}, 'rewards are of object'),
-        ({'rewards': np.ones((5, 2))}, r'rewards have the shape \(5, 2\)'),
-        ({'actions': np.zeros(4, int)}, r'actions have the shape \(4,\), rows'),
-        ({'step_types': [0, 1, 3, 0, 1]}, 'step_types has the value 3'),
-        ({'step_types': [1, 1, 1, 0, 1]}, 'row 0 begins an episode'),
-        ({'step_types': [0, 2, 1, 0, 1]}, 'row 2 begins an episode'),
-    ],
-)
-def test_arrays_that_are_no_data(fields, message):
-  with pytest.raises(errors.UserError, match=f'data set: .*{message}'):
-    dataset_lib.Dataset(**_arrays(**fields))
-
-
 def test_types_of_arrays_are_converted():
   """float64 rows, as numpy makes them, are what users bring."""
   whole = walk.dataset(0)
   index = tf.range(whole.num_transitions)
   narrow = [
-      dataset_lib.Dataset(
+      datasets.Dataset.from_rows(
           rows=np.tile(np.linspace(0, 1, 5)[:, None], [1, 2]).astype(dtype),
           **{
               name: array
@@ -144,7 +122,7 @@ def test_types_of_arrays_are_converted():
       for dataset in narrow
   ]
   assert values[0] == values[1]
-  numbered = dataset_lib.Dataset(
+  numbered = datasets.Dataset.from_rows(
       **_arrays(rows=np.arange(5, dtype=np.int16), actions=np.ones(5, np.int8))
   )
   assert numbered.actions.dtype == numbered.states([0]).dtype == tf.int64
@@ -165,7 +143,7 @@ def test_types_of_arrays_are_converted():
     ],
 )
 def test_data_out_of_range(policy, fields, message):
-  dataset = dataset_lib.Dataset(**_arrays(**fields))
+  dataset = datasets.Dataset.from_rows(**_arrays(**fields))
   with pytest.raises(errors.UserError, match=message):
     srdice_tf.evaluate(policy, dataset, 'deep_td', config=_CONFIG)
 

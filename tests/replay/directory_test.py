@@ -11,9 +11,9 @@ from srdice_tf import checksums
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
+from srdice_tf.data.sources import collected
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import storage
 from tests import fixtures
 
 _TIME = '9999-01-01T00:00:00.5+00:00'
@@ -37,7 +37,7 @@ def copy(finished, tmp_path):
 
 def _load(path):
   env = environments.load(fixtures.COUNTER)
-  return storage.load_dataset(
+  return collected.load(
       str(path),
       collection.codec_of(env),
       environments.description(fixtures.COUNTER),
@@ -153,7 +153,7 @@ def test_no_data_set(tmp_path):
 def test_other_environment(finished):
   env = environments.load('Pendulum-v1')
   with pytest.raises(errors.UserError, match='id TestCounter-v0.*Pendulum-v1'):
-    storage.load_dataset(
+    collected.load(
         str(finished),
         collection.codec_of(env),
         environments.description('Pendulum-v1'),
@@ -167,7 +167,7 @@ def test_other_preprocessing_is_named(tmp_path):
   }
   wanted = {**description['environment'], 'frame_skip': 2}
   with pytest.raises(errors.UserError, match='frame_skip 4.* 2'):
-    storage.check('d', description, wanted)
+    collected.check_description('d', description, wanted)
 
 
 def _server(path):

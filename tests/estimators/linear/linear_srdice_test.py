@@ -223,9 +223,9 @@ def test_standardisation(problem):
 
 def test_constant_dimensions_are_silent():
   data = walk.dataset(seed=0)
-  rows = data._rows.numpy()
+  rows = data.observations.rows.numpy()
   rows[:, 1] = 7.0  # A dead sensor.
-  data._rows = tf.constant(rows)
+  data.observations.rows = tf.constant(rows)
   problem = walk.problem(data)
   centre, width = feature_maps.standardisation(problem)
   assert centre[1] == 7.0 and width[1] == 1.0

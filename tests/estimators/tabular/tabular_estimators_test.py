@@ -9,13 +9,13 @@ import srdice_tf
 from srdice_tf import errors
 from srdice_tf import finite as finite_lib
 from srdice_tf import training
+from srdice_tf.data import datasets
 from srdice_tf.environments import finite_mdps
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import problems
 from srdice_tf.estimators import registry
 from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import actions
-from srdice_tf.replay import dataset as dataset_lib
 from tests import finite
 
 _NAMES = ['tabular_srdice', 'tabular_dual_dice']
@@ -167,7 +167,7 @@ def _episodes(num_episodes=30, seed=0):
       state = rng.choice(4, p=mdp.transition[state, action])
       rows.append((state, 1, action, reward))
   states, kinds, taken, rewards = (np.array(x) for x in zip(*rows))
-  dataset = dataset_lib.Dataset(
+  dataset = datasets.Dataset.from_rows(
       states.astype(np.int64),
       kinds,
       taken.astype(np.int64),
@@ -328,7 +328,7 @@ def test_pairs_that_the_policy_does_not_visit_may_be_missing():
 def _with_rows(rows):
   """Returns the problem of one episode with these states."""
   size = len(rows)
-  dataset = dataset_lib.Dataset(
+  dataset = datasets.Dataset.from_rows(
       np.asarray(rows),
       np.array([0] + [1] * (size - 1)),
       np.zeros(size, np.int64),
@@ -362,9 +362,9 @@ def test_states_that_are_no_integers():
 
 def test_empty_data_set():
   problem = finite.chain()
-  problem.dataset.num_transitions = 0
+  empty = problem.dataset.of_episodes(np.array([], int))
   with pytest.raises(errors.UserError, match='there are no transitions'):
-    srdice_tf.evaluate(problem.target, problem.dataset, 'tabular_srdice')
+    srdice_tf.evaluate(problem.target, empty, 'tabular_srdice')
 
 
 def test_unknown_representation_and_unknown_mdp():

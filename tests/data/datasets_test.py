@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from srdice_tf.replay import dataset as dataset_lib
+from srdice_tf.data import datasets
 
 _ARRAYS = {
     'rows': np.arange(8, dtype=np.float32).reshape(4, 2),
@@ -15,7 +15,7 @@ _ARRAYS = {
 
 
 def _checksum(**arrays):
-  return dataset_lib.Dataset(**_ARRAYS | arrays).checksum()
+  return datasets.Dataset.from_rows(**_ARRAYS | arrays).checksum()
 
 
 def test_the_same_contents_have_the_same_checksum():

@@ -1,4 +1,4 @@
-"""What flows from the data to the estimators, with its shapes."""
+"""Minibatches of logged data, with their shapes."""
 
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ class Batch(NamedTuple):
     actions: [B, A] float32, or [B] int64 if discrete.
     rewards: [B] float32.
     next_states: [B, ...]
-    not_done: [B] float32; 0 where s' is terminal, 1 otherwise, time-outs too.
-    index: [B] int32, rows of the data set; None where it is streamed.
+    not_done: [B] float32; 0 where s' is terminal, else 1, also at time limits.
+    index: [B] int32, numbers of the transitions in the data set.
   """
 
   states: tf.Tensor
@@ -22,7 +22,7 @@ class Batch(NamedTuple):
   rewards: tf.Tensor
   next_states: tf.Tensor
   not_done: tf.Tensor
-  index: tf.Tensor | None = None
+  index: tf.Tensor
 
 
 class InitialBatch(NamedTuple):
@@ -30,8 +30,8 @@ class InitialBatch(NamedTuple):
 
   Attributes:
     states: [B, ...]
-    index: [B] int32, rows of the start states; None where streamed.
+    index: [B] int32, numbers of the start states in the data set.
   """
 
   states: tf.Tensor
-  index: tf.Tensor | None = None
+  index: tf.Tensor

@@ -1,12 +1,11 @@
-"""Tests for held-out episodes, and for data that cannot be used."""
+"""Tests for parts of a data set that are whole episodes."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from srdice_tf import errors
-from srdice_tf.experiments import scoring
-from srdice_tf.experiments import setup
+from srdice_tf.experiments import episodes
 from tests import walk
 
 
@@ -40,27 +39,26 @@ def test_a_part_is_its_episodes(dataset):
 
 
 def test_split_is_a_partition():
-  fit, held_out = scoring.split_episodes(40, 0.25, seed=3)
+  fit, held_out = episodes.split(40, 0.25, seed=3)
   assert len(held_out) == 10
   np.testing.assert_array_equal(np.sort([*fit, *held_out]), np.arange(40))
-  again, _ = scoring.split_episodes(40, 0.25, seed=3)
+  again, _ = episodes.split(40, 0.25, seed=3)
   np.testing.assert_array_equal(fit, again)
 
 
 @pytest.mark.parametrize('fraction', [0.001, 0.999])
-def test_both_parts_need_an_episode(fraction):
-  with pytest.raises(errors.UserError, match='--holdout_fraction'):
-    scoring.split_episodes(40, fraction, seed=0)
+def test_both_sides_of_a_split_need_an_episode(fraction):
+  with pytest.raises(errors.UserError, match='holdout_fraction'):
+    episodes.split(40, fraction, seed=0)
 
 
-def test_data_without_flags_or_starts():
-  data = walk.dataset(seed=0, num_episodes=2)
-  data.not_done = data.not_done * 0.99
-  with pytest.raises(errors.UserError, match='not_done.*0.99.*0 or 1'):
-    setup.check_dataset(data, 'somewhere')
-  data.not_done = None
-  with pytest.raises(errors.UserError, match='somewhere.*no terminal flags'):
-    setup.check_dataset(data, 'somewhere')
-  data.num_initial_states = 0
-  with pytest.raises(errors.UserError, match='somewhere.*no start states'):
-    setup.check_dataset(data, 'somewhere')
+def test_parts_make_up_the_whole(dataset):
+  parts = [episodes.part(dataset, number, 3) for number in range(3)]
+  assert [part.num_initial_states for part in parts] == [14, 13, 13]
+  rewards = np.concatenate([part.rewards for part in parts])
+  np.testing.assert_array_equal(rewards, dataset.rewards)
+
+
+def test_parts_need_two_episodes_each(dataset):
+  with pytest.raises(errors.UserError, match='num_parts=21: there are 40'):
+    episodes.part(dataset, 0, 21)

@@ -1,4 +1,4 @@
-"""Opens a data set that was collected before."""
+"""Data that were collected into a directory before."""
 
 import contextlib
 import tempfile
@@ -7,25 +7,25 @@ import reverb
 
 from srdice_tf import errors
 from srdice_tf import memory
+from srdice_tf.data import datasets
+from srdice_tf.data.sources import reverb_server
 from srdice_tf.replay import client as client_lib
-from srdice_tf.replay import dataset as dataset_lib
 from srdice_tf.replay import descriptions
 from srdice_tf.replay import directory as directory_lib
 from srdice_tf.replay import network
-from srdice_tf.replay import reader
 from srdice_tf.replay import rows
 from srdice_tf.replay import tables
 
 
-def load_dataset(
+def load(
     path: str, codec: rows.Codec, environment: dict | None = None
-) -> dataset_lib.Dataset:
+) -> datasets.Dataset:
   """Reads the data set in a directory into tensors.
 
   Any number of processes may do so at once; the directory is left as it is.
 
   Args:
-    path: the dataset directory.
+    path: the directory of the data set.
     codec: of the environment's rows.
     environment: its description; if given it must be the data's.
 
@@ -34,12 +34,12 @@ def load_dataset(
       or not what dataset.json says.
   """
   directory = directory_lib.DatasetDirectory(path)
-  check(path, directory.read(), environment)
+  check_description(path, directory.read(), environment)
   with directory.lock(shared=True):
     description = directory.verify()
     with _serving(directory.checkpoint_path(description)) as client:
       collectors = client.metadata().values()
-      dataset = reader.read_dataset(client, codec, delete=True)
+      dataset = reverb_server.load(client, codec, delete=True)
   memory.give_back()
   counts = {
       'transitions': dataset.num_transitions,
@@ -65,14 +65,15 @@ def _serving(checkpoint: str):
       server.stop()
 
 
-def check(path: str, description: dict, environment: dict | None):
+def check_description(path: str, description: dict, environment: dict | None):
   """Raises an error that names what is wrong with a data set."""
   if description['status'] != descriptions.COMPLETE:
     counts = description['counts']
     raise errors.UserError(
-        f"--dataset_dir={path}: {counts['transitions']} of"
-        f" {description['num_transitions']} transitions are collected; repeat"
-        ' the command that collects it.'
+        'dataset_dir',
+        path,
+        f"{counts['transitions']} of {description['num_transitions']}"
+        ' transitions are collected; repeat the command that collects it',
     )
   if environment is None:
     return
@@ -80,6 +81,8 @@ def check(path: str, description: dict, environment: dict | None):
   for field in {**found, **environment}:
     if found.get(field) != environment.get(field):
       raise errors.UserError(
-          f'--dataset_dir={path}: its environment has {field}'
-          f' {found.get(field)}, asked for is {environment.get(field)}.'
+          'dataset_dir',
+          path,
+          f'its environment has {field} {found.get(field)}, asked for is'
+          f' {environment.get(field)}',
       )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from srdice_tf import environments
-from srdice_tf.evaluation import truth
+from srdice_tf.evaluation import rollouts
 from srdice_tf.policies import loading
 
 
@@ -30,7 +30,7 @@ def _chain_value(gamma):
 def test_chain_value_is_exact_within_three_errors(gamma, monkeypatch):
   monkeypatch.setattr(truth, 'BATCH_SIZE', 400)  # A step takes one call.
   policy = _random_policy('FiveStateChain')
-  value = truth.policy_value('FiveStateChain', policy, gamma, 400, seed=1)
+  value = rollouts.policy_value('FiveStateChain', policy, gamma, 400, seed=1)
   exact = _chain_value(gamma)
   assert abs(value.value - exact) < 3.0 * value.standard_error
   assert value.standard_error < 0.1 * exact
@@ -41,8 +41,8 @@ def test_time_limit_is_no_end(monkeypatch):
   monkeypatch.setattr(truth, 'BATCH_SIZE', 400)
   policy = _random_policy('FiveStateChain')
   arguments = ('FiveStateChain', policy, 0.99, 400)
-  whole = truth.policy_value(*arguments, seed=1)
-  cut = truth.policy_value(*arguments, seed=1, keep_time_limit=True)
+  whole = rollouts.policy_value(*arguments, seed=1)
+  cut = rollouts.policy_value(*arguments, seed=1, keep_time_limit=True)
   assert whole.horizon == 917 and cut.horizon == 200
   assert whole.value - cut.value > 3.0 * whole.standard_error
   # The return is that of the environment's own episodes, in either case.
@@ -51,24 +51,24 @@ def test_time_limit_is_no_end(monkeypatch):
 
 
 def test_rewards_are_discounted_by_hand():
-  rollouts = truth.RollOuts(2, gamma=0.5, time_limit=2)
+  observer = rollouts.RollOuts(2, gamma=0.5, time_limit=2)
   batch = environments.load_batch('CartPole-v1', 2)
   step = batch.reset()
   last = step._replace(
       reward=np.float32([1.0, 2.0]), step_type=np.int32([2, 1])
   )
-  rollouts((step, None, last))  # Both alive: rewards 1, 2.
-  rollouts((last, None, last))  # The first has ended: 0, 2.
-  rollouts((last, None, last))
-  np.testing.assert_allclose(rollouts.discounted, [1.0, 2.0 + 1.0 + 0.5])
-  np.testing.assert_allclose(rollouts.returns, [1.0, 4.0])
-  np.testing.assert_allclose(rollouts.lengths, [1.0, 2.0])
+  observer((step, None, last))  # Both alive: rewards 1, 2.
+  observer((last, None, last))  # The first has ended: 0, 2.
+  observer((last, None, last))
+  np.testing.assert_allclose(observer.discounted, [1.0, 2.0 + 1.0 + 0.5])
+  np.testing.assert_allclose(observer.returns, [1.0, 4.0])
+  np.testing.assert_allclose(observer.lengths, [1.0, 2.0])
 
 
 def test_same_seed_same_value():
   policy = _random_policy('Pendulum-v1')
   first, second, other = (
-      truth.policy_value('Pendulum-v1', policy, 0.9, 5, seed=seed)
+      rollouts.policy_value('Pendulum-v1', policy, 0.9, 5, seed=seed)
       for seed in (1, 1, 2)
   )
   assert first == second
@@ -78,7 +78,7 @@ def test_same_seed_same_value():
 def test_cartpole_value_of_terminating_episodes():
   """Reward 1 until the fall at step n: the value is 1 - gamma^n."""
   policy = _random_policy('CartPole-v1')
-  value = truth.policy_value('CartPole-v1', policy, 0.99, 50, seed=0)
+  value = rollouts.policy_value('CartPole-v1', policy, 0.99, 50, seed=0)
   low, high = 1.0 - 0.99**8, 1.0 - 0.99**120
   assert low < value.value < high
   # Alive is all that CartPole rewards.
@@ -89,17 +89,17 @@ def test_cartpole_value_of_terminating_episodes():
 def test_a_value_does_not_wait_for_whole_episodes():
   policy = _random_policy('Pendulum-v1')
   whole, part = (
-      truth.policy_value('Pendulum-v1', policy, 0.9, 3, whole_episodes=whole)
+      rollouts.policy_value('Pendulum-v1', policy, 0.9, 3, whole_episodes=whole)
       for whole in (True, False)
   )
-  assert (whole.horizon, part.horizon) == (200, truth.horizon_of(0.9))
+  assert (whole.horizon, part.horizon) == (200, rollouts.horizon_of(0.9))
   # What comes later is part of the return, but of neither value.
   assert whole.value == part.value
   assert whole.mean_return < part.mean_return - 10.0
 
 
 def _chain(**fields):
-  return truth.RollOutConfig('FiveStateChain', gamma=0.9, **fields)
+  return rollouts.RollOutConfig('FiveStateChain', gamma=0.9, **fields)
 
 
 class _Outcomes:
@@ -117,13 +117,13 @@ class _Outcomes:
     mean, deviation, rewards = self._parameters
     values = np.random.default_rng(number).normal(mean, deviation, size)
     ones = [1.0] * size
-    return truth.Batch(values.tolist(), ones, ones, ones, rewards)
+    return rollouts.RollOutBatch(values.tolist(), ones, ones, ones, rewards)
 
 
 def test_roll_outs_go_on_until_the_error_is_half_a_percent(monkeypatch):
   # 0.5% of 1 takes 0.08^2 / 0.005^2 = 256 roll-outs.
   outcomes = _Outcomes(monkeypatch, deviation=0.08)
-  found = truth.measure(_chain(), None)
+  found = rollouts.measure(_chain(), None)
   assert outcomes.played == ['0:100', '1:100', '2:100']
   assert found.num_episodes == 300 and not found.is_capped
   assert found.wanted_error == pytest.approx(0.005 * found.value)
@@ -132,7 +132,7 @@ def test_roll_outs_go_on_until_the_error_is_half_a_percent(monkeypatch):
 
 def test_roll_outs_end_at_the_cap(monkeypatch):
   outcomes = _Outcomes(monkeypatch, deviation=1.0)
-  found = truth.measure(_chain(), None, max_episodes=250)
+  found = rollouts.measure(_chain(), None, max_episodes=250)
   assert outcomes.played == ['0:100', '1:100', '2:50']
   assert found.num_episodes == 250 and found.is_capped
 
@@ -140,7 +140,7 @@ def test_roll_outs_end_at_the_cap(monkeypatch):
 @pytest.mark.parametrize('episodes', [2, 100, 130])
 def test_a_number_that_is_given_is_played(monkeypatch, episodes):
   _Outcomes(monkeypatch, deviation=1.0)
-  found = truth.measure(_chain(), None, episodes, max_episodes=10)
+  found = rollouts.measure(_chain(), None, episodes, max_episodes=10)
   assert found.num_episodes == episodes
   assert found.wanted_error is None and not found.is_capped
 
@@ -150,7 +150,7 @@ def test_near_zero_the_spread_of_the_rewards_is_the_measure(monkeypatch):
   outcomes = _Outcomes(
       monkeypatch, deviation=0.02, mean=0.0, rewards=(100.0, 0.0, 900.0)
   )
-  found = truth.measure(_chain(), None)
+  found = rollouts.measure(_chain(), None)
   assert found.wanted_error == pytest.approx(0.005 * 0.3)
   assert len(outcomes.played) == 2  # 0.02^2 / 0.0015^2 = 178 roll-outs.
 
@@ -159,14 +159,14 @@ def test_rewards_that_are_all_zero_are_known_at_once(monkeypatch):
   outcomes = _Outcomes(
       monkeypatch, deviation=0.0, mean=0.0, rewards=(100.0, 0.0, 0.0)
   )
-  assert not truth.measure(_chain(), None).is_capped
+  assert not rollouts.measure(_chain(), None).is_capped
   assert len(outcomes.played) == 1
 
 
 def test_the_first_batch_is_a_hundred_roll_outs_of_the_seed():
   """What 100 roll-outs gave before there were batches."""
   policy = _random_policy('FiveStateChain')
-  found = truth.measure(_chain(), policy, 100)
+  found = rollouts.measure(_chain(), policy, 100)
   assert found.value == pytest.approx(0.096011071, abs=1e-8)
   assert found.standard_error == pytest.approx(0.009509777, abs=1e-8)
 
@@ -174,12 +174,12 @@ def test_the_first_batch_is_a_hundred_roll_outs_of_the_seed():
 def test_batches_differ_and_go_on_to_the_same_number():
   policy = _random_policy('FiveStateChain')
   batches = {}
-  whole = truth.measure(_chain(), policy, 230, on_batch=batches.__setitem__)
+  whole = rollouts.measure(_chain(), policy, 230, on_batch=batches.__setitem__)
   assert list(batches) == ['0:100', '1:100', '2:30']
   assert batches['0:100'].values != batches['1:100'].values
   del batches['1:100'], batches['2:30']
   seen = []
-  again = truth.measure(
+  again = rollouts.measure(
       _chain(), policy, 230, known=batches, on_batch=lambda *b: seen.append(b)
   )
   assert again == whole
@@ -187,6 +187,6 @@ def test_batches_differ_and_go_on_to_the_same_number():
 
 
 def test_no_batch_has_the_seed_of_another():
-  seeds = [truth._batch_seed(s, k) for s in range(30) for k in range(30)]
+  seeds = [rollouts._batch_seed(s, k) for s in range(30) for k in range(30)]
   assert len(set(seeds)) == len(seeds)
   assert all(0 <= seed < 2**31 for seed in seeds)

@@ -3,12 +3,12 @@
 import numpy as np
 
 from srdice_tf import memory
-from srdice_tf.replay import dataset as dataset_lib
+from srdice_tf.data import datasets
 
 
 def _dataset(rows):
   rows[:] = np.arange(6, dtype=np.uint8)[:, None, None]
-  return dataset_lib.Dataset(
+  return datasets.Dataset.from_rows(
       rows,
       step_types=np.array([0, 1, 1, 2, 0, 1]),
       actions=np.zeros(6, np.int64),
@@ -25,7 +25,7 @@ def _stacks(data):
 def test_frames_are_not_copied():
   rows = memory.aligned_empty((6, 4, 4), np.uint8)
   data = _dataset(rows)
-  tensor = data._rows
+  tensor = data.observations.rows
   # Not for use: only a shared memory shows the change.
   rows[2] = 77
   assert int(tensor[2, 0, 0]) == 77

@@ -3,14 +3,15 @@
 import dataclasses
 import os
 
-import numpy as np
-import tensorflow as tf
-
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import limits
 from srdice_tf import ranges
+from srdice_tf.data import check
+from srdice_tf.data import datasets
+from srdice_tf.data.sources import collected
+from srdice_tf.data.sources import reverb_server
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import problems
@@ -23,11 +24,10 @@ from srdice_tf.policies import checks
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 from srdice_tf.replay import client as client_lib
-from srdice_tf.replay import dataset as dataset_lib
 from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import reader
 from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import storage
+
+ROLL_OUTS, NO_TRUTH = 'rollouts', 'none'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +43,10 @@ class TaskConfig(settings.Noise):
     setting: of the behaviour policy; '' for the environment's default.
     num_transitions: of the data set; 0 for the setting's.
     gamma: discount.
+    truth: how true values are measured: rollouts (exact in finite MDPs), or
+      none, for an evaluation without a simulator.
     truth_episodes: roll-outs for each true value; 0: until its standard error
-      is below 0.5% (`evaluation.truth.measure`); the paper's form: 100.
+      is below 0.5% (`rollouts.measure`); the paper's form: 100.
     truth_max_episodes: the most roll-outs where their number is not given.
     keep_time_limit: cut roll-outs at the environment's time limit, as in the
       paper; if not, they go on until gamma^t is negligible.
@@ -61,6 +63,7 @@ class TaskConfig(settings.Noise):
   setting: str = ''
   num_transitions: int = ranges.at_least(0, 0)
   gamma: float = ranges.inside(0, 1, 0.99)
+  truth: str = ranges.one_of((ROLL_OUTS, NO_TRUTH), ROLL_OUTS)
   truth_episodes: int = ranges.at_least(0, 0)
   truth_max_episodes: int = ranges.at_least(2, 1000)
   keep_time_limit: bool = False
@@ -73,8 +76,10 @@ class TaskConfig(settings.Noise):
     ranges.check(self)
     if self.truth_episodes == 1:
       raise errors.UserError(
-          '--truth_episodes=1: one roll-out has no standard error; expected 0'
-          ' (as many as it takes) or at least 2.'
+          'truth_episodes',
+          1,
+          'one roll-out has no standard error; expected 0 (as many as it takes)'
+          ' or at least 2',
       )
 
 
@@ -87,7 +92,8 @@ class Task:
     codec: of its rows.
     base: the base policy, without noise.
     target: the policy that is evaluated.
-    behaviour: the policy that makes the data.
+    behaviour: the policy that makes the data; None if it is not at hand and
+      nobody asks for its value.
   """
 
   def __init__(self, config: TaskConfig):
@@ -105,9 +111,7 @@ class Task:
     policy = config.policy or loading.PRETRAINED
     self.base = loading.load(policy, config.env_id, *self._specs)
     behaviour = config.behaviour_policy or loading.behaviour_name(policy, name)
-    other = self.base if behaviour == policy else self._load_other(
-        behaviour, config.env_id
-    )
+    other = self._other(behaviour, policy, config)
     noise = settings.for_policies(setting, config, self.base, other)
     size = config.num_transitions or setting.num_transitions
     self.config = dataclasses.replace(
@@ -119,12 +123,19 @@ class Task:
         num_envs=config.num_envs
         or collection.default_num_envs(config.env_id, size),
         policy_checksum=loading.checksum(self.base),
-        behaviour_checksum=loading.checksum(other),
+        behaviour_checksum=(
+            loading.checksum(other) if other else config.behaviour_checksum
+        ),
         **{number: getattr(noise, number) for number in settings.NUMBERS},
     )
     self._check_separate()
     self.target = settings.target_policy(self.base, noise.target_sigma)
-    self.behaviour = settings.behaviour_policy(other, noise)
+    self.behaviour = other and settings.behaviour_policy(other, noise)
+
+  @property
+  def has_truth(self) -> bool:
+    """Whether true values are to be measured."""
+    return self.config.truth != NO_TRUTH
 
   @property
   def policy_descriptions(self) -> dict[str, dict]:
@@ -143,11 +154,20 @@ class Task:
         },
     }
 
-  def _load_other(self, name: str, env_id: str):
+  def _other(self, name: str, policy: str, config: TaskConfig):
+    """Returns the base policy that makes the data.
+
+    Data that are there need it for its true value only: without truth it may
+    be missing. Their description has its checksum.
+    """
+    if name == policy:
+      return self.base
     try:
-      return loading.load(name, env_id, *self._specs)
+      return loading.load(name, config.env_id, *self._specs)
     except errors.UserError as error:
-      message = str(error).replace('--policy', '--behaviour_policy')
+      if config.truth == NO_TRUTH and config.behaviour_checksum:
+        return None
+      message = str(error).replace('policy=', 'behaviour_policy=', 1)
       raise errors.UserError(message) from error
 
   def _check_separate(self):
@@ -155,9 +175,10 @@ class Task:
     is_same = config.policy_checksum == config.behaviour_checksum
     if config.setting == settings.SEPARATE and is_same:
       raise errors.UserError(
-          f'--setting={config.setting}: the behaviour policy'
-          f' {config.behaviour_policy} is the policy that is evaluated; name'
-          ' another agent with --behaviour_policy.'
+          'setting',
+          config.setting,
+          f'the behaviour policy {config.behaviour_policy} is the policy that is'
+          ' evaluated; name another agent with behaviour_policy',
       )
 
   def collect_config(
@@ -182,7 +203,7 @@ class Task:
     """Returns where the data are kept, which no other request shares."""
     return os.path.join(root, self.collect_config(seed).directory_name)
 
-  def dataset(self, path: str, seed: int) -> dataset_lib.Dataset:
+  def dataset(self, path: str, seed: int) -> datasets.Dataset:
     """Returns the data set in `path`, collected if it is not there.
 
     Raises:
@@ -194,8 +215,8 @@ class Task:
       found.check_policy(self.config, self.config)
     if found is None or found.can_go_on:
       self._collect(path, seed)
-    dataset = storage.load_dataset(path, self.codec, self.environment)
-    check_dataset(dataset, path)
+    dataset = collected.load(path, self.codec, self.environment)
+    check.check_usable(dataset, f'dataset_dir={path}')
     return dataset
 
   def check_memory(self):
@@ -215,7 +236,7 @@ class Task:
 
   def served_dataset(
       self, address: str, seed: int, timeout: float
-  ) -> dataset_lib.Dataset:
+  ) -> datasets.Dataset:
     """Returns the data set of a server that answers within `timeout` s.
 
     Raises:
@@ -225,11 +246,11 @@ class Task:
     found = provenance.of_server(client)
     found.follow(self.config, seed)
     found.check_policy(self.config, self.config)
-    dataset = reader.read_dataset(client, self.codec)
-    check_dataset(dataset, address)
+    dataset = reverb_server.load(client, self.codec)
+    check.check_usable(dataset, f'reverb_address={address}')
     return dataset
 
-  def problem(self, dataset: dataset_lib.Dataset) -> problems.Problem:
+  def problem(self, dataset: datasets.Dataset) -> problems.Problem:
     """Returns what estimators are built from."""
     mdp = environments.mdp_of(self.config.env_id)
     return make_problem(
@@ -253,9 +274,7 @@ def policy_with_noise(config: TaskConfig, noise: str):
   for name in ('target_sigma', *behaviour):
     value = getattr(config, name)
     if name not in used and value not in (None, ''):
-      raise errors.UserError(
-          f'--{name}={value}: plays no part with --noise={noise}.'
-      )
+      raise errors.UserError(name, value, f'plays no part with noise={noise}')
   if noise in ('target', 'none'):
     task = Task(config)
     return task.target if noise == 'target' else task.base, task.config.policy
@@ -268,7 +287,7 @@ def make_problem(
 ) -> problems.Problem:
   """Returns the problem of evaluating any TF-Agents policy on a data set."""
   if not 0.0 < gamma < 1.0:
-    raise errors.UserError(f'--gamma={gamma}: must lie between 0 and 1.')
+    raise errors.UserError('gamma', gamma, 'must lie between 0 and 1')
   make_inputs = vector_inputs.VectorInputs
   if has_frames(specs):
     make_inputs = frame_networks.FrameInputs
@@ -288,38 +307,3 @@ def has_frames(specs) -> bool:
   """Returns whether specs are of stacks of frames with discrete actions."""
   observation_spec, action_spec = specs
   return len(observation_spec.shape) == 3 and base.is_discrete(action_spec)
-
-
-def check_dataset(dataset: dataset_lib.Dataset, path: str):
-  """Raises an error if a data set cannot be learned from."""
-  if not dataset.num_transitions:
-    raise errors.UserError(f'--dataset_dir={path}: there are no transitions.')
-  if not dataset.num_initial_states:
-    raise errors.UserError(f'--dataset_dir={path}: there are no start states.')
-  if getattr(dataset, 'not_done', None) is None:
-    raise errors.UserError(
-        f'--dataset_dir={path}: there are no terminal flags; expected not_done,'
-        ' 0 where a transition ends in a terminal state, else 1.'
-    )
-  for name in ('rewards', 'actions', 'not_done'):
-    _check_finite(getattr(dataset, name), name, path)
-  other = np.setdiff1d(dataset.not_done.numpy(), [0.0, 1.0])
-  if other.size:
-    raise errors.UserError(
-        f'--dataset_dir={path}: not_done has the value {other[0]}; terminal'
-        ' flags are 0 or 1.'
-    )
-  if dataset.states(tf.constant([0])).dtype.is_integer:
-    return
-  for index in problems.chunks(dataset.num_transitions):
-    _check_finite(dataset.states(index), 'states', path)
-    _check_finite(dataset.next_states(index), 'states', path)
-
-
-def _check_finite(values, name: str, path: str):
-  values = values.numpy()
-  if np.issubdtype(values.dtype, np.floating) and not np.isfinite(values).all():
-    count = int(np.sum(~np.isfinite(values)))
-    raise errors.UserError(
-        f'--dataset_dir={path}: {count} values of {name} are NaN or infinite.'
-    )

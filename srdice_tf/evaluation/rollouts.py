@@ -16,7 +16,8 @@ from tf_agents.drivers import py_driver
 from tf_agents.policies import tf_policy
 
 from srdice_tf import environments
-from srdice_tf.logging import progress as progress_lib
+from srdice_tf import results
+from srdice_tf.logging import progress
 from srdice_tf.policies import seeded
 
 # Rewards with a smaller discount count for nothing.
@@ -69,46 +70,7 @@ class RollOutConfig:
     return self.horizon
 
 
-@dataclasses.dataclass(frozen=True)
-class PolicyValue:
-  """What roll-outs say of a policy.
-
-  Attributes:
-    value: R(pi) = (1-gamma) E[sum_t gamma^t r_t], per step.
-    standard_error: of `value`; 0 if it is exact.
-    mean_return: undiscounted sum of rewards within the time limit.
-    std_return: standard deviation of the return over episodes.
-    mean_length: steps within the time limit.
-    occupancy: (1-gamma) E[sum_t gamma^t 1(alive)], the mean that density
-      ratios should have: 1, but for termination.
-    num_episodes: number of roll-outs.
-    gamma: the discount of `value`.
-    horizon: steps after which a roll-out was cut.
-    wanted_error: the standard error that roll-outs were to reach; None if
-      their number was given.
-    exact: whether `value` was solved for, in a finite MDP.
-  """
-
-  value: float
-  standard_error: float
-  mean_return: float
-  std_return: float
-  mean_length: float
-  occupancy: float
-  num_episodes: int
-  gamma: float
-  horizon: int
-  wanted_error: float | None = None
-  exact: bool = False
-
-  @property
-  def is_capped(self) -> bool:
-    """Whether roll-outs ended before the standard error was reached."""
-    wanted = self.wanted_error
-    return wanted is not None and self.standard_error > wanted
-
-
-class Batch(NamedTuple):
+class RollOutBatch(NamedTuple):
   """The outcome of each roll-out of a batch, and of their rewards.
 
   Attributes:
@@ -161,9 +123,9 @@ class RollOuts:
     ended = alive & (next_time_step.discount == 0.0)  # [B]
     self.terminated[ended] = self._step
 
-  def batch(self) -> Batch:
+  def batch(self) -> RollOutBatch:
     """Returns the outcomes so far."""
-    return Batch(
+    return RollOutBatch(
         values=((1.0 - self._gamma) * self.discounted).tolist(),
         occupancies=(1.0 - self._gamma**self.terminated).tolist(),
         returns=self.returns.tolist(),
@@ -185,7 +147,7 @@ def policy_value(
     seed: int = 0,
     keep_time_limit: bool = False,
     whole_episodes: bool = True,
-) -> PolicyValue:
+) -> results.PolicyValue:
   """Returns the value of a policy from a number of roll-outs.
 
   Args:
@@ -208,9 +170,9 @@ def measure(
     policy: tf_policy.TFPolicy,
     num_episodes: int = 0,
     max_episodes: int = 1000,
-    known: Mapping[str, Batch] | None = None,
-    on_batch: Callable[[str, Batch], None] = lambda name, batch: None,
-) -> PolicyValue:
+    known: Mapping[str, RollOutBatch] | None = None,
+    on_batch: Callable[[str, RollOutBatch], None] = lambda name, batch: None,
+) -> results.PolicyValue:
   """Returns the value of a policy.
 
   A time limit is no end of the process: roll-outs go on behind it until the
@@ -235,7 +197,7 @@ def measure(
   if name is not None:
     label = f'roll out {config.env_id}'
     total, done = _total(batches, *sizes), _num_episodes(batches)
-    with progress_lib.Progress(total, 'roll-outs', label, done) as bar:
+    with progress.Progress(total, 'roll-outs', label, done) as bar:
       while name is not None:
         batches.append(_roll_out(config, policy, name, batches, bar))
         on_batch(name, batches[-1])
@@ -246,7 +208,7 @@ def measure(
   return _summary(config, batches, wanted)
 
 
-def wanted_error(batches: Sequence[Batch]) -> float:
+def wanted_error(batches: Sequence[RollOutBatch]) -> float:
   """Returns the standard error of the value at which roll-outs end."""
   count, total, squares = np.sum([b.rewards for b in batches], axis=0)
   mean = total / count
@@ -292,9 +254,9 @@ def _roll_out(
     config: RollOutConfig,
     policy: tf_policy.TFPolicy,
     name: str,
-    earlier: Sequence[Batch],
-    bar: progress_lib.Progress,
-) -> Batch:
+    earlier: Sequence[RollOutBatch],
+    bar: progress.Progress,
+) -> RollOutBatch:
   """Plays a batch, all of its episodes a step at a time."""
   number, size = map(int, name.split(':'))
   seed = _batch_seed(config.seed, number)
@@ -331,13 +293,13 @@ def _batch_seed(seed: int, number: int) -> int:
   return int(np.random.SeedSequence([seed, number]).generate_state(1)[0] >> 1)
 
 
-def _summary(config, batches, wanted: float | None) -> PolicyValue:
+def _summary(config, batches, wanted: float | None) -> results.PolicyValue:
   values = _values(batches)  # [N]
   occupancies, returns, lengths = (
       np.concatenate([getattr(batch, name) for batch in batches])
       for name in ('occupancies', 'returns', 'lengths')
   )  # [N] each
-  return PolicyValue(
+  return results.PolicyValue(
       value=float(values.mean()),
       standard_error=_standard_error(values),
       mean_return=float(returns.mean()),
@@ -351,11 +313,11 @@ def _summary(config, batches, wanted: float | None) -> PolicyValue:
   )
 
 
-def _num_episodes(batches: Sequence[Batch]) -> int:
+def _num_episodes(batches: Sequence[RollOutBatch]) -> int:
   return sum(len(batch.values) for batch in batches)
 
 
-def _values(batches: Sequence[Batch]) -> np.ndarray:
+def _values(batches: Sequence[RollOutBatch]) -> np.ndarray:
   return np.concatenate([batch.values for batch in batches])  # [N]
 
 

@@ -1,0 +1,27 @@
+"""Data that a replay server holds, here or on another machine."""
+
+from srdice_tf.data import datasets
+from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import reader
+from srdice_tf.replay import rows
+
+
+def load(
+    client: client_lib.ReplayClient, codec: rows.Codec, delete: bool = False
+) -> datasets.Dataset:
+  """Reads all that a server holds into tensors.
+
+  Args:
+    client: of the server.
+    codec: of the environment's rows.
+    delete: whether the server forgets what was read, so that it is not in
+      memory twice; for a server that nobody else reads.
+
+  Raises:
+    UserError: if there is nothing, a collector has not finished, or what
+      there is differs from what the collectors counted.
+  """
+  found = reader.read_rows(client, codec, delete)
+  return datasets.Dataset.from_rows(
+      **found._asdict(), frame_stack=codec.frame_stack
+  )
