@@ -69,7 +69,7 @@ def test_numbers_that_tensorflow_does_not_have_are_refused(field):
 
 _FIELDS = [
     field
-    for field in dataclasses.fields(config_lib.Config)
+    for field, _ in hyperparameters.fields().values()
     if field.type in (int, float)
 ]
 

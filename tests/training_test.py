@@ -1,6 +1,5 @@
 """Tests for the training loop: exact resuming, divergence, sharing."""
 
-import dataclasses
 import itertools
 import shutil
 import signal
@@ -13,8 +12,9 @@ import tensorflow as tf
 from srdice_tf import errors
 from srdice_tf import interrupts
 from srdice_tf import training
-from srdice_tf.estimators import base
+from srdice_tf.estimators import estimator as estimator_lib
 from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import phases
 from srdice_tf.estimators import registry
 from tests import finite
 
@@ -30,7 +30,7 @@ _CONFIG = hyperparameters.Hyperparameters(
     normalise_features=True,
     estimate_samples=20,
 )
-_NAMES = registry.ESTIMATORS
+_NAMES = list(registry.ESTIMATORS)
 
 
 @pytest.fixture(scope='module')
@@ -106,13 +106,15 @@ def test_estimates_come_with_the_last_phase_only(chain):
     assert (report.estimate is None) == (report.phase != 'srdice')
 
 
-class _Diverging(base.Estimator):
+class _Diverging(estimator_lib.Estimator):
   """Its loss becomes infinite in the second call."""
 
+  NAME = 'diverging'
+
   def __init__(self, problem):
-    super().__init__('diverging', problem, _CONFIG, seed=0)
+    super().__init__(problem, None, seed=0, shared=None)
     self._x = tf.Variable(1.0)
-    self.phases = (base.Phase('diverging', 100, self._step),)
+    self.phases = (phases.Phase('diverging', 100, self._step),)
 
   def _step(self):
     return {'loss': self._x.assign(self._x * 1e3)}
@@ -133,18 +135,22 @@ def test_divergence_stops_one_method_only(chain):
   assert reports[-1].method == 'deep_td' and reports[-1].step == 50
 
 
-class _Ticking(base.Estimator):
+class _Ticking(estimator_lib.Estimator):
   """A step of its phases takes two and half a second of a false clock."""
 
+  NAME = 'ticking'
+
   def __init__(self, problem, clock):
-    super().__init__('ticking', problem, _CONFIG, seed=0)
+    super().__init__(problem, None, seed=0, shared=None)
     self._clock = clock
     self.phases = (
-        base.Phase('slow', 4, lambda: self._step(2.0), compiled=False),
-        base.Phase(
+        phases.Phase('slow', 4, lambda: self._step(2.0), compiled=False),
+        phases.Phase(
             'quick', 8, lambda: self._step(0.5), compiled=False, cost=0.25
         ),
-        base.Phase('last', 10, lambda: self._step(9.0), compiled=False, cost=4),
+        phases.Phase(
+            'last', 10, lambda: self._step(9.0), compiled=False, cost=4
+        ),
     )
 
   def _step(self, seconds):
@@ -176,7 +182,9 @@ def test_seconds_are_those_of_training(chain, monkeypatch, tmp_path):
   clock = types.SimpleNamespace(now=0.0)
   monkeypatch.setattr(training.time, 'monotonic', lambda: clock.now)
   estimator = _Ticking(chain.problem, clock)
-  trainer = training.PhaseTrainer({'ticking': estimator}, str(tmp_path), interval=2)
+  trainer = training.PhaseTrainer(
+      {'ticking': estimator}, str(tmp_path), interval=2
+  )
   save = trainer._checkpoints.save
   left = []
 
@@ -331,7 +339,7 @@ def test_a_step_that_is_not_compiled_stops_at_once(chain, tmp_path):
     signal.raise_signal(signal.SIGINT)
     ended.append(True)
 
-  closed.phases = (base.Phase('closed', 1, solve, compiled=False),)
+  closed.phases = (phases.Phase('closed', 1, solve, compiled=False),)
   with pytest.raises(KeyboardInterrupt):
     training.PhaseTrainer({'closed': closed}, str(tmp_path)).run()
   assert not ended
@@ -356,14 +364,16 @@ def test_metrics_are_means_over_the_call():
   assert float(run(tf.constant(1))['x']) == 5.0
 
 
-class _ClosedForm(base.Estimator):
+class _ClosedForm(estimator_lib.Estimator):
   """Solves in one step that is not compiled."""
 
+  NAME = 'closed'
+
   def __init__(self, problem):
-    super().__init__('closed', problem, _CONFIG, seed=0)
+    super().__init__(problem, None, seed=0, shared=None)
     self._value = tf.Variable(0.0)
     self.num_solved = 0
-    self.phases = (base.Phase('closed', 1, self._solve, compiled=False),)
+    self.phases = (phases.Phase('closed', 1, self._solve, compiled=False),)
 
   def _solve(self):
     self.num_solved += 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 import dataclasses
+import difflib
 import functools
 import re
 import textwrap
@@ -31,12 +32,16 @@ class Hyperparameters:
     known = fields()
     for name, value in values.items():
       if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        advice = f'; the nearest is {near[0]}' if near else ''
         raise errors.UserError(
-            name, value, 'no estimator has such a hyper-parameter'
+            name, value, f'there is no such hyper-parameter{advice}'
         )
-    self._values = values
-    for config_class in _config_classes():
-      self.of(config_class)  # Checks types and ranges.
+    # Made once: they check types, ranges and what fits the memory.
+    self._configs = {
+        config_class: _make(config_class, values)
+        for config_class in _config_classes()
+    }
     self._values = {
         name: value
         for name, value in values.items()
@@ -69,10 +74,9 @@ class Hyperparameters:
 
   def of(self, config_class: type[_Config]) -> _Config:
     """Returns the config with the values of the fields that it has."""
-    names = {field.name for field in dataclasses.fields(config_class)}
-    return config_class(
-        **{name: v for name, v in self._values.items() if name in names}
-    )
+    if config_class in self._configs:
+      return self._configs[config_class]
+    return _make(config_class, self._values)
 
   def for_methods(self, names: Iterable[str]) -> dict[str, dict]:
     """Returns all fields with their values, of methods and what they share."""
@@ -101,6 +105,11 @@ def fields() -> dict[str, tuple[dataclasses.Field, str]]:
 def _config_classes() -> list[type[config_fields.MethodConfig]]:
   owners = [*shared.PARTS.values(), *registry.ESTIMATORS.values()]
   return [owner.Config for owner in owners]
+
+
+def _make(config_class: type[_Config], values: dict[str, Any]) -> _Config:
+  names = {field.name for field in dataclasses.fields(config_class)}
+  return config_class(**{n: v for n, v in values.items() if n in names})
 
 
 def _texts(config_class) -> dict[str, str]:

@@ -39,8 +39,10 @@ class LeastSquares:
     self._factor = tf.linalg.cholesky(gram)  # [F, F]; NaN if singular.
     if np.isfinite(gram).all() and not np.isfinite(self._factor).all():
       raise errors.UserError(
-          f'--ridge={ridge}: the matrix of {num_features} features is singular;'
-          ' try a larger one, such as 1e-6.'
+          'ridge',
+          ridge,
+          f'the matrix of {num_features} features is singular; try a larger'
+          ' one, such as 1e-6',
       )
 
   def solve(self, right_side: tf.Tensor) -> tf.Tensor:

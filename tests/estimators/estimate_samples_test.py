@@ -7,7 +7,7 @@ import pytest
 
 import srdice_tf
 from srdice_tf import training
-from srdice_tf.estimators import base
+from srdice_tf.estimators import estimator as estimator_lib
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.policies import composed
@@ -29,14 +29,16 @@ def chain():
   return finite.chain()
 
 
-def _fit(chain, num_samples, names=registry.ESTIMATORS):
-  config = hyperparameters.Hyperparameters(**_SMALL, estimate_samples=num_samples)
+def _fit(chain, num_samples, names=tuple(registry.ESTIMATORS)):
+  config = hyperparameters.Hyperparameters(
+      **_SMALL, estimate_samples=num_samples
+  )
   estimators = registry.make_estimators(names, chain.problem, config, seed=0)
   training.PhaseTrainer(estimators).run()
   return {
       name: estimator
       for name, estimator in estimators.items()
-      if isinstance(estimator, base.RatioEstimator)
+      if estimator.ratios() is not None
   }
 
 
@@ -67,13 +69,13 @@ def test_each_ratio_method_draws(chain):
 def test_other_transitions_after_other_updates(chain, monkeypatch):
   """With replacement, evenly over the data; each method has its own."""
   drawn = {}
-  draw = base.RatioEstimator._ratios_at
+  draw = estimator_lib.RatioEstimator._ratios_at
 
   def record(self, index):
     drawn.setdefault(self.name, []).append(index.numpy())
     return draw(self, index)
 
-  monkeypatch.setattr(base.RatioEstimator, '_ratios_at', record)
+  monkeypatch.setattr(estimator_lib.RatioEstimator, '_ratios_at', record)
   estimators = _fit(chain, 50_000, ['srdice', 'srdice_closed'])
   estimators['srdice'].phases[-1].step()
   estimators['srdice'].estimate()

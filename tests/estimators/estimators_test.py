@@ -1,6 +1,5 @@
 """Tests for the estimators against exact solutions of small MDPs."""
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -159,7 +158,7 @@ def test_density_ratio_of_states_and_actions(chain, on_chain):
 def test_cached_policy_parameters_change_nothing(chain):
   cached = chain.problem
   plain = problems.Problem(
-      cached.dataset, cached.actions, cached.inputs, cached.gamma, cache=False
+      chain.dataset, cached.actions, cached.inputs, cached.gamma, cache=False
   )
   for first, second in zip(
       cached.sample(64, tf.random.Generator.from_seed(1)),
@@ -195,6 +194,7 @@ def test_the_start_pool_is_the_seeds_and_shared(chain, monkeypatch):
     )
     for estimator in estimators.values():
       estimator.phases[-1].prepare()
+      estimator.estimate()
   # One pool for those over the representation, and the same for Deep TD.
   assert len(pools) == 4
   np.testing.assert_array_equal(pools[0], pools[1])
@@ -210,7 +210,7 @@ def test_an_estimator_does_not_depend_on_the_others(chain, on_chain):
 
 
 def test_unknown_estimator():
-  with pytest.raises(errors.UserError, match='--algo=srdise.*srdice'):
+  with pytest.raises(errors.UserError, match='^algo=srdise.*srdice'):
     registry.check_names(['srdise'])
 
 

@@ -109,7 +109,7 @@ def test_the_scale_of_phi_does_not_matter(problem):
 
 
 def test_the_unit_is_that_of_the_data_that_w_was_fitted_to(problem, tmp_path):
-  data = problem.dataset
+  data = walk.dataset(seed=0, num_episodes=10)
   config = hyperparameters.Hyperparameters(**_SMALL, normalise_features=True)
   found = srdice_tf.evaluate(
       walk.policy(), data, 'srdice', walk.GAMMA, config

@@ -24,7 +24,7 @@ def test_equation_by_hand():
 def test_exact_ratios_have_no_residual(make):
   """And they alone: what is off by a tenth is seen."""
   mdp = make()
-  test = flow.FlowTest(mdp.problem)
+  test = flow.FlowTest(mdp.problem, flow.FlowTestConfig())
   exact = mdp.ratio[mdp.pairs]
   assert test.residual(exact) < 1e-6
   rng = np.random.default_rng(0)
@@ -64,5 +64,7 @@ def test_functions_do_not_depend_on_the_run():
   """Two problems over the same data are measured by the same functions."""
   mdp = finite.chain(repeats=3)
   ratios = np.random.default_rng(0).uniform(size=mdp.problem.size)
-  first, second = flow.FlowTest(mdp.problem), flow.FlowTest(mdp.problem)
+  first, second = (
+      flow.FlowTest(mdp.problem, flow.FlowTestConfig()) for _ in range(2)
+  )
   assert first.residual(ratios) == second.residual(ratios)

@@ -1,6 +1,5 @@
 """The estimators on frames: near the exact value of the corridor."""
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -10,7 +9,8 @@ from srdice_tf import environments
 from srdice_tf import training
 from srdice_tf.data import datasets
 from srdice_tf.environments import corridor
-from srdice_tf.estimators import base as base_lib
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import gradient_steps
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import tasks
@@ -119,8 +119,7 @@ def test_w_arrives_at_the_closed_form(fitted):
 def test_theorem_4_from_the_parts(problem, fitted):
   """The closed form is what rewards fitted to phi give at start states."""
   representation = fitted['srdice_closed']._representation
-  dataset = problem.dataset
-  states = dataset.states(tf.range(problem.size)).numpy()  # [n, H, W, 4]
+  states = problem.states(tf.range(problem.size)).numpy()  # [n, H, W, 4]
   phi = np.concatenate([
       representation._encoder._encoder(part)
       for part in np.array_split(states, 8)
@@ -129,7 +128,7 @@ def test_theorem_4_from_the_parts(problem, fitted):
   ridge = np.sqrt(_CONFIG['ridge'] * np.square(phi).sum() / size)
   weights, *_ = np.linalg.lstsq(  # A ridge is rows of zero rewards.
       np.concatenate([phi, ridge * np.eye(size)]),
-      np.concatenate([dataset.rewards, np.zeros(size)]),
+      np.concatenate([problem.rewards, np.zeros(size)]),
       rcond=None,
   )
   # All episodes begin at one place, with no frames before; pi by hand.
@@ -278,14 +277,15 @@ def _dense(value):
 def test_targets_are_copied_at_intervals_or_follow():
   source, copied, following = _dense(1.0), _dense(0.0), _dense(0.0)
   count = tf.Variable(0, dtype=tf.int64)
-  copy = _CONFIG.replace(target_interval=3)
-  follow = _CONFIG.replace(tau=0.5)
+  copy = config_fields.TargetNetworks(target_interval=3)
+  follow = config_fields.TargetNetworks(tau=0.5)
   found = []
 
   @tf.function
   def step():
-    base_lib.update_target(copied, source, copy, count, tf.constant(0.0))
-    base_lib.update_target(following, source, follow, count, tf.constant(0.0))
+    update, after = gradient_steps.update_target, tf.constant(0.0)
+    update(copied, source, copy, count, after)
+    update(following, source, follow, count, after)
 
   for _ in range(4):
     step()

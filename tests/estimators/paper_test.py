@@ -5,7 +5,6 @@ by eye; each number is read from the optimisers and minibatches of estimators
 that are made with the preset, not from the preset's fields.
 """
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -98,7 +97,9 @@ def printed(request):
 
 
 def _deep(estimator):
-  """Returns what trains psi or Q: the representation, or Deep TD itself."""
+  """Returns what trains psi or Q, or else the estimator itself."""
+  if estimator.name == 'deep_td':
+    return estimator._value_function
   return getattr(estimator, '_representation', estimator)
 
 
@@ -110,7 +111,7 @@ def _optimizers(estimator) -> dict:
       'u': getattr(estimator, '_u_optimizer', None),
   }
   if estimator.name == 'deep_td':
-    found['psi, Q'] = estimator._optimizer
+    found['psi, Q'] = _deep(estimator)._optimizer
   elif estimator.name in ('srdice', 'deep_sr'):
     found['psi, Q'] = _deep(estimator)._successor_optimizer
     found['encoder'] = _deep(estimator)._encoder_optimizer
@@ -156,7 +157,7 @@ def _minibatch(phase, estimator, monkeypatch) -> int:
     patch.setattr(estimator, 'rng', _Generator)
     patch.setattr(estimator.problem, 'sample', lambda size, _: stop(size))
     # What is frozen by then need not be there.
-    features = tf.zeros([5, estimator.config.num_features])
+    features = tf.zeros([5, 256])
     patch.setattr(_deep(estimator), '_features', features, raising=False)
     with pytest.raises(_Drawn) as drawn:
       estimator._start_minibatches = features
@@ -197,8 +198,9 @@ def test_numbers_of_the_text(is_frames):
   assert (paper['encoder_steps'], paper['successor_steps']) == (30_000, 100_000)
   assert paper['updates'] == 250_000
   # "lambda_s' = 1, lambda_a = 1 and lambda_r = 0.1"; Atari lambda_phi = 0.1.
-  weights = paper['next_state_weight'], paper['action_weight'], paper['reward_weight']
-  assert weights == (1.0, 1.0, 0.1) and paper['feature_weight'] == 0.1
+  names = 'next_state', 'action', 'reward', 'feature'
+  weights = [paper[f'{name}_weight'] for name in names]
+  assert weights == [1.0, 1.0, 0.1, 0.1]
   # "a feature vector of 256"; "2 hidden layers of 256", Atari "a single
   # hidden layer of 512".
   assert paper['num_features'] == 256
@@ -215,8 +217,9 @@ def test_numbers_of_the_text(is_frames):
 def test_frames_without_the_papers_traps():
   paper, fixed = (presets.preset(n, True) for n in ('paper', 'fixed'))
   assert (paper['pixel_scale'], paper['target_interval']) == (1.0, 8_000)
-  changed = paper.replace(pixel_scale=255.0, target_interval=0, normalise_features=True
+  changed = paper.replace(
+      pixel_scale=255.0, target_interval=0, normalise_features=True
   )
   assert changed == fixed
-  with pytest.raises(errors.UserError, match='--preset=fixed: the environment'):
+  with pytest.raises(errors.UserError, match='^preset=fixed: the environment'):
     presets.preset('fixed', False)

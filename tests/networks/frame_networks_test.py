@@ -9,13 +9,16 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 
 from srdice_tf.estimators import presets
+from srdice_tf.estimators import representation
 from srdice_tf.networks import frame_networks
 
 _SPECS = (
     array_spec.BoundedArraySpec((84, 84, 4), np.uint8, 0, 255),
     array_spec.BoundedArraySpec((), np.int64, 0, 2),
 )
-_CONFIG = presets.preset('fixed', is_frames=True)
+_CONFIG = presets.preset('fixed', is_frames=True).of(
+    representation.RepresentationConfig
+)
 
 
 @pytest.fixture(scope='module')
@@ -39,7 +42,7 @@ def test_sizes_are_the_papers(inputs):
       (8, 8, 4, 32), (32,), (4, 4, 32, 64), (64,), (3, 3, 64, 64), (64,),
       (3136, 512), (512,), (512, 3 * 256), (3 * 256,),
   ]
-  printed = _CONFIG.replace(second_filters=32)
+  printed = dataclasses.replace(_CONFIG, second_filters=32)
   assert _shapes(inputs.network(1, printed, rng))[2] == (4, 4, 32, 32)
   model = inputs.encoder_decoder(_CONFIG, rng)
   assert _shapes(model)[8:] == [
@@ -73,7 +76,8 @@ def test_phi_does_not_depend_on_the_action(inputs):
 
 @pytest.mark.parametrize('scale, mask', [(1.0, True), (255.0, False)])
 def test_errors_of_the_decoders(inputs, scale, mask):
-  config = _CONFIG.replace(pixel_scale=scale, mask_terminal_frame=mask
+  config = dataclasses.replace(
+      _CONFIG, pixel_scale=scale, mask_terminal_frame=mask
   )
   model = inputs.encoder_decoder(config, np.random.default_rng(0))
   states, next_states = _states(3)[:2], _states(3)[1:]

@@ -5,6 +5,7 @@ is the number of inputs of a unit: channels times the area of the kernel for a
 convolution, and filters times the area for a transposed one.
 """
 
+
 import dataclasses
 
 import numpy as np
@@ -13,10 +14,12 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 
 from srdice_tf.estimators import presets
+from srdice_tf.estimators import representation
+from srdice_tf.estimators import srdice
 from srdice_tf.networks import encoder
 from srdice_tf.networks import frame_networks
-from srdice_tf.networks import vector_inputs
 from srdice_tf.networks import stacked
+from srdice_tf.networks import vector_inputs
 
 _VECTORS = (
     array_spec.BoundedArraySpec((17,), np.float32, -1.0, 1.0),
@@ -26,8 +29,10 @@ _FRAMES = (
     array_spec.BoundedArraySpec((84, 84, 4), np.uint8, 0, 255),
     array_spec.BoundedArraySpec((), np.int64, 0, 2),
 )
-_VECTOR_CONFIG = presets.preset('paper', is_frames=False)
-_FRAME_CONFIG = presets.preset('paper', is_frames=True)
+_VECTOR_CONFIG, _FRAME_CONFIG = (
+    presets.preset('paper', is_frames).of(representation.RepresentationConfig)
+    for is_frames in (False, True)
+)
 
 # Shape of each variable, and n; without a bias where none follows.
 _MLP = [((23, 256), 23), ((256,), 23), ((256, 256), 256), ((256,), 256)]
@@ -78,7 +83,7 @@ def _make(name):
           _FRAME_CONFIG, rng
       ),
       'w, a sum': lambda: encoder.FeatureProduct(
-          _VECTOR_CONFIG.replace(feature_product='sum'), rng
+          srdice.SRDICEConfig(feature_product='sum'), rng
       ),
       'stacked': lambda: stacked.StackedMLP(4, 3, [32], 2, rng),
   }
@@ -118,7 +123,8 @@ def _hidden(network, inputs, activation):
 @pytest.mark.parametrize('num_layers', [1, 2, 3])
 def test_hidden_layers_by_number_and_size(num_layers):
   """One more is what the paper calls big; F stays the size of phi and psi."""
-  config = _VECTOR_CONFIG.replace(hidden_layers=num_layers, hidden_units=32, num_features=8
+  config = dataclasses.replace(
+      _VECTOR_CONFIG, hidden_layers=num_layers, hidden_units=32, num_features=8
   )
   vectors = vector_inputs.VectorInputs(*_VECTORS)
   rng = np.random.default_rng(0)
@@ -142,7 +148,8 @@ def test_hidden_layers_by_number_and_size(num_layers):
 
 
 def test_hidden_layers_behind_convolutions():
-  config = _FRAME_CONFIG.replace(hidden_layers=3, hidden_units=32, num_features=8
+  config = dataclasses.replace(
+      _FRAME_CONFIG, hidden_layers=3, hidden_units=32, num_features=8
   )
   pixels = frame_networks.FrameInputs(*_FRAMES)
   rng = np.random.default_rng(0)

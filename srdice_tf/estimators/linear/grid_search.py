@@ -75,14 +75,17 @@ def check(
   """
   if not problem.has_vectors:
     raise errors.UserError(
-        '--algo=linear_srdice: its features are of vectors; this environment'
-        ' has frames.'
+        'algo',
+        'linear_srdice',
+        'its features are of vectors, but this environment has frames',
     )
   num_episodes = len(np.unique(problem.episodes))
   if config.select == FLOW and num_episodes < 2:
     raise errors.UserError(
-        f'--select={FLOW}: fits one half of the episodes and measures the'
-        f' other; the data set has {num_episodes}.'
+        'select',
+        FLOW,
+        'fits one half of the episodes and measures the other; the data set has'
+        f' {num_episodes}',
     )
   return _kinds(config, problem.inputs.is_finite)
 
@@ -94,17 +97,20 @@ def _kinds(config, is_finite: bool) -> tuple[str, ...]:
   for kind in kinds:
     if kind not in KINDS:
       raise errors.UserError(
-          f"--linear_features={kind}: expected {', '.join(KINDS)} or auto."
+          'linear_features', kind, f'expected {", ".join(KINDS)} or auto'
       )
   if ONE_HOT in kinds and not is_finite:
     raise errors.UserError(
-        f'--linear_features={ONE_HOT}: states and actions must be integers, as'
-        f' in a finite MDP; use {RANDOM}.'
+        'linear_features',
+        ONE_HOT,
+        'states and actions must be integers, as in a finite MDP; use'
+        f' {RANDOM}',
     )
   if len(kinds) > 1 and config.select == NONE:
     raise errors.UserError(
-        f'--linear_features={config.linear_features}: several kinds are for'
-        f' --select={FLOW}.'
+        'linear_features',
+        config.linear_features,
+        f'several kinds are for select={FLOW}',
     )
   return kinds
 

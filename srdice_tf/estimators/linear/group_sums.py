@@ -182,7 +182,7 @@ def num_groups_of(num_episodes: int, num_features: int) -> int:
   return max(min(num_episodes, limit, _MAX_GROUPS) // 2 * 2, 2)
 
 
-def check_memory(flag: str, num_features: int):
+def check_memory(field: str, num_features: int):
   """Raises an error that names the largest number of features possible."""
   available = limits.available_bytes()
   # Two groups, several sums of them, a matrix and its factors.
@@ -192,9 +192,11 @@ def check_memory(flag: str, num_features: int):
   while _WORKING_COPIES * _bytes(most + 64) <= available:
     most += 64
   raise errors.UserError(
-      f'{flag}={num_features}: needs'
-      f' {_WORKING_COPIES * _bytes(num_features) / 2**30:,.1f} GiB of memory,'
-      f' {available / 2**30:,.1f} GiB are free: at most {most} features.'
+      field,
+      num_features,
+      f'needs {_WORKING_COPIES * _bytes(num_features) / 2**30:,.1f} GiB of'
+      f' memory, {available / 2**30:,.1f} GiB are free: at most {most}'
+      ' features',
   )
 
 

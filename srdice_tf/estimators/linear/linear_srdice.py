@@ -156,9 +156,10 @@ class LinearSRDICE(estimator.RatioEstimator):
       self._w.assign(moments.solve(setting.ridge))
     except group_sums.SingularError as error:
       raise errors.UserError(
-          f'--linear_ridge={setting.ridge}: the system of'
-          f' {self._size_of(setting)} features is singular; try a larger'
-          ' lambda, such as 1e-6, or fewer features.'
+          'linear_ridge',
+          setting.ridge,
+          f'the system of {self._size_of(setting)} features is singular; try a'
+          ' larger lambda, such as 1e-6, or fewer features',
       ) from error
     self._flow_residual.assign(_residual(sums, setting.ridge))
     self._groups.assign(num_groups)

@@ -95,15 +95,16 @@ def _shape(problem, states) -> tuple[int, int]:
   for name, values in (('states', states), ('actions', actions)):
     if not (values.dtype.is_integer and values.shape.rank == 1):
       kind = f'{values.dtype.name} of shape {values.shape[1:]}'
-      raise errors.UserError(
-          f'tabular estimators: the {name} are {kind}, expected integers.'
+      raise errors.at(
+          'tabular estimators', f'the {name} are {kind}', 'expected integers'
       )
   inputs = problem.inputs
   shape = inputs.num_state_values, inputs.num_action_values
   if shape[0] ** 2 * shape[1] > _MAX_ENTRIES:
-    raise errors.UserError(
-        f'tabular estimators: {shape[0]:,} states and {shape[1]:,} actions are'
-        ' too many for matrices.'
+    raise errors.at(
+        'tabular estimators',
+        f'{shape[0]:,} states and {shape[1]:,} actions are too many for'
+        ' matrices',
     )
   return shape
 
@@ -113,9 +114,10 @@ def integers(values, size: int, name: str) -> np.ndarray:
   values = np.asarray(values).astype(np.int64)
   outside = values[(values < 0) | (values >= size)]
   if outside.size:
-    raise errors.UserError(
-        f'the data set: {outside.size} {name} are outside of 0 to {size - 1},'
-        f' such as {outside[0]}.'
+    raise errors.at(
+        'the data set',
+        f'{outside.size} {name} are outside of 0 to {size - 1}, such as'
+        f' {outside[0]}',
     )
   return values
 
@@ -123,9 +125,10 @@ def integers(values, size: int, name: str) -> np.ndarray:
 def _policy(problem, dtype, shape) -> np.ndarray:
   table = problem.actions.parameters(tf.range(shape[0], dtype=dtype))
   if table.shape != shape or not table.dtype.is_floating:
-    raise errors.UserError(
-        'tabular estimators: the target policy gives no probabilities; name a'
-        ' policy with a distribution.'
+    raise errors.at(
+        'tabular estimators',
+        'the target policy gives no probabilities',
+        'name a policy with a distribution',
     )
   table = table.numpy().astype(np.float64)  # [S, A]
   return table / table.sum(axis=1, keepdims=True)

@@ -1,6 +1,5 @@
 """Tests for linear SR-DICE against exact solutions and plain numpy."""
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -9,9 +8,9 @@ import tensorflow as tf
 import srdice_tf
 from srdice_tf import errors
 from srdice_tf import training
-from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import action_expectations
 from srdice_tf.estimators import feature_maps
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.estimators.linear import group_sums
 from tests import finite
@@ -120,7 +119,7 @@ def test_successor_representation_leads_to_the_same_ratio(problem, fitted):
 def test_groups_and_chunks_change_nothing(problem, fitted, monkeypatch):
   accumulator = fitted._accumulator
   expected = accumulator.sums(fitted.features, 1).total(np.ones(1))
-  monkeypatch.setattr(statistics_lib, 'CHUNK', 37)
+  monkeypatch.setattr(group_sums, 'CHUNK', 37)
   parts = accumulator.sums(fitted.features, 8)
   assert parts.counts.sum() == problem.size
   assert parts.start_counts.sum() == problem.num_starts
@@ -167,17 +166,17 @@ def test_cross_fitting_measures_the_other_half(problem):
     weighted = (now[rest] @ w) @ tests[rest] / rest.sum()
     missed.append(weighted - 0.1 * starts[~fit_starts].mean(0))
   expected = np.sqrt(np.mean(np.square(missed)))
-  assert fitted.flow_residual == pytest.approx(expected, rel=1e-5)
+  assert fitted.flow_residual().residual == pytest.approx(expected, rel=1e-5)
 
 
 def test_selection_takes_the_smallest_residual(problem):
   fitted = _fit(problem, select='flow')
-  residuals = [score.flow_residual for score in fitted.scores]
+  residuals = [trial['flow_residual'] for trial in fitted.trials()]
   assert len(residuals) == 2 * 4 * 6 and residuals == sorted(residuals)
-  best = fitted.scores[0]
-  assert fitted.flow_residual == pytest.approx(best.flow_residual, rel=1e-6)
-  assert float(fitted.estimate()) == pytest.approx(best.estimate, rel=1e-6)
-  assert fitted.features.num_features == best.setting.num_features
+  best, score = fitted.trials()[0], fitted.flow_residual()
+  assert score.residual == pytest.approx(best['flow_residual'], rel=1e-6)
+  assert float(fitted.estimate()) == pytest.approx(best['estimate'], rel=1e-6)
+  assert fitted.features.num_features == best['num_features']
 
 
 def test_encoder_features_share_srdices_phase(problem):
@@ -193,14 +192,14 @@ def test_encoder_features_share_srdices_phase(problem):
   linear, srdice = estimators.values()
   assert linear.phases[0] is srdice.phases[0] and len(linear.phases) == 2
   training.PhaseTrainer({'linear_srdice': linear}).run()
-  kinds = {score.setting.kind for score in linear.scores}
+  kinds = {trial['kind'] for trial in linear.trials()}
   assert kinds == {'random', 'encoder'}
   sizes = {
-      score.setting.num_features
-      for score in linear.scores
-      if score.setting.kind == 'encoder'
+      trial['num_features']
+      for trial in linear.trials()
+      if trial['kind'] == 'encoder'
   }
-  assert sizes == {config.num_features + 1}
+  assert sizes == {8 + 1}
 
 
 def test_discrete_actions_have_exact_expectations(mdp):
@@ -238,14 +237,15 @@ def test_saved_and_loaded_after_selection(problem, tmp_path):
   policy = walk.policy()
   config = _CONFIG.replace(select='flow')
   found = srdice_tf.evaluate(
-      policy, problem.dataset, 'linear_srdice', _GAMMA, config, seed=3
+      policy, walk.dataset(seed=0), 'linear_srdice', _GAMMA, config, seed=3
   )
   srdice_tf.save(found.estimator, str(tmp_path))
-  loaded = srdice_tf.load(str(tmp_path), policy, problem.dataset)
+  loaded = srdice_tf.load(str(tmp_path), policy, walk.dataset(seed=0))
   np.testing.assert_array_equal(loaded.ratios, found.ratios)
   np.testing.assert_array_equal(
       loaded.estimator.draws, found.estimator.draws
   )
+  assert loaded.estimator.trials() == found.estimator.trials() != []
   rewards = np.arange(problem.size)
   assert float(loaded.estimator.value_of(rewards)) == pytest.approx(
       np.mean(found.ratios * rewards), rel=1e-12
@@ -262,15 +262,15 @@ def test_seed_determines_the_result(problem):
 @pytest.mark.parametrize(
     'changes, parts',
     [
-        ({'select': 'truth'}, '--select=truth.*none, flow'),
+        ({'select': 'truth'}, 'select=truth.*none, flow'),
         ({'linear_features': 'onehot'}, 'onehot.*integers'),
-        ({'linear_features': 'randon'}, '--linear_features=randon.*encoder'),
-        ({'linear_features': 'random,encoder'}, 'several.*--select=flow'),
-        ({'linear_num_features': 1}, '--linear_num_features=1.*at least 2'),
-        ({'linear_ridge': -1.0}, '--linear_ridge=-1.0'),
+        ({'linear_features': 'randon'}, '^linear_features=randon.*encoder'),
+        ({'linear_features': 'random,encoder'}, 'several.*select=flow'),
+        ({'linear_num_features': 1}, 'linear_num_features=1.*at least 2'),
+        ({'linear_ridge': -1.0}, 'linear_ridge=-1.0'),
         (
             {'linear_num_features': 10_000_000},
-            '--linear_num_features=10000000.*GiB.*at most',
+            '^linear_num_features=10000000.*GiB.*at most',
         ),
     ],
 )
@@ -282,7 +282,7 @@ def test_bad_configs_are_refused_before_any_work(problem, changes, parts):
 
 def test_one_episode_has_no_halves():
   problem = walk.problem(walk.dataset(seed=0, num_episodes=1))
-  with pytest.raises(errors.UserError, match='--select=flow.*has 1'):
+  with pytest.raises(errors.UserError, match='^select=flow.*has 1'):
     registry.make_estimators(
         ['linear_srdice'],
         problem,
@@ -291,12 +291,12 @@ def test_one_episode_has_no_halves():
     )
   fitted = _fit(problem)
   assert np.isfinite(float(fitted.estimate()))
-  assert np.isnan(fitted.flow_residual)
+  assert np.isnan(fitted.flow_residual().residual)
 
 
 def test_singular_system_names_lambda(mdp):
   """More features than pairs: C has no inverse."""
   changes = {'linear_features': 'random', 'linear_num_features': 200}
-  with pytest.raises(errors.UserError, match='--linear_ridge=0.0.*singular'):
+  with pytest.raises(errors.UserError, match='^linear_ridge=0.0.*singular'):
     _fit(mdp.problem, linear_ridge=0.0, **changes)
   assert np.isfinite(float(_fit(mdp.problem, **changes).estimate()))

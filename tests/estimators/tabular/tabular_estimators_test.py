@@ -1,6 +1,5 @@
 """Tests for the tabular estimators on data of finite MDPs."""
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -266,7 +265,9 @@ def test_given_transitions_by_the_library_call():
 
 def test_saved_td(tmp_path):
   problem = finite.chain()
-  config = hyperparameters.Hyperparameters(tabular_successor='td', successor_steps=200)
+  config = hyperparameters.Hyperparameters(
+      tabular_successor='td', successor_steps=200
+  )
   result = srdice_tf.evaluate(
       problem.target, problem.dataset, 'tabular_srdice', finite.GAMMA, config
   )
