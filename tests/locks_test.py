@@ -10,7 +10,6 @@ from srdice_tf import errors
 from srdice_tf import locks
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import chain
-from srdice_tf.experiments import coverage
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import tasks
 
@@ -85,9 +84,8 @@ def test_runs_lock_their_directories(tmp_path):
   for run, config in (
       (runs.run, evaluation),
       (chain.run, chain.ChainConfig()),
-      (coverage.run, coverage.CoverageConfig(task, 2, hyperparameters.Hyperparameters())),
   ):
     with locks.Lock(str(tmp_path), 'x'):
-      with pytest.raises(errors.UserError, match='--output_dir=.* is in use'):
+      with pytest.raises(errors.UserError, match='output_dir=.* is in use'):
         run(config, str(tmp_path))
   assert os.listdir(tmp_path) == [locks.FILE_NAME]

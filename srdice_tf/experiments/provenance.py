@@ -174,7 +174,7 @@ def of_server(client: client_lib.ReplayClient) -> Provenance:
         where,
         f'{found["counts"]["transitions"]:,} of {found["num_transitions"]:,}'
         ' transitions are there',
-        'wait for its collectors, or repeat the command of one that was stopped',
+        'wait for its collectors, or repeat the command of a stopped one',
     )
   return _joined(where, collectors, is_complete=True)
 

@@ -177,7 +177,7 @@ class Task:
       raise errors.UserError(
           'setting',
           config.setting,
-          f'the behaviour policy {config.behaviour_policy} is the policy that is'
+          f'the behaviour policy {config.behaviour_policy} is the one that is'
           ' evaluated; name another agent with behaviour_policy',
       )
 

@@ -157,9 +157,9 @@ def _trials(evaluation: results.Evaluation, name: str, path: str) -> str:
 def truth_lines(evaluations: Sequence[results.Evaluation]) -> str:
   """Returns a line on the truth; on each, if it is not the same for all."""
   found = [
-      f'{_prefix(evaluation, evaluations)}{summaries.of_truth(evaluation.truth)}'
-      for evaluation in evaluations
-      if evaluation.truth is not None
+      _prefix(each, evaluations) + summaries.of_truth(each.truth)
+      for each in evaluations
+      if each.truth is not None
   ]
   return '\n'.join(dict.fromkeys(found)) or 'truth         not known'
 
@@ -216,8 +216,8 @@ def plot(evaluations: Sequence[results.Evaluation], path: str):
       float(np.mean(behaviour)) if behaviour else None,
       title(evaluations),
       values={
-          method: (steps, estimates.mean(axis=0), _interval(evaluations, method))
-          for method, (steps, estimates) in joined.items()
+          method: (steps, found.mean(axis=0), _interval(evaluations, method))
+          for method, (steps, found) in joined.items()
       },
       truth=truths and (
           float(np.mean([truth.value for truth in truths])),

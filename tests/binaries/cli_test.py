@@ -144,8 +144,8 @@ def test_user_error_is_one_line(binary):
         ("UserError('num_steps', 0, 'expected 1')", '--num_steps=0: expected'),
         ("UserError('fields', 0, 'no flag')", 'fields=0: no flag.'),
         (
-            "at('/a/run_dir/x.json', 'cut short', 'see run_dir, env=3, setting')",
-            '/a/run_dir/x.json: cut short; see --run_dir, --env=3, setting.',
+            "at('/a/run_dir/x.json', 'cut', 'see run_dir, env=3, setting')",
+            '/a/run_dir/x.json: cut; see --run_dir, --env=3, setting.',
         ),
     ],
 )
