@@ -22,6 +22,7 @@ import atexit
 from collections.abc import Callable
 import difflib
 import errno
+import math
 import os
 import re
 import signal
@@ -117,7 +118,15 @@ def _parse_flags_and_call(main: _Main) -> int | None:
     raise flags.Error(
         f'unexpected argument {extra[0]!r}: all arguments are --flag=value'
     )
+  _check_finite()
   return main([program])
+
+
+def _check_finite() -> None:
+  """Raises an error if a flag is NaN, which passes all bounds, or infinite."""
+  for name, value in flags.FLAGS.flag_values_dict().items():
+    if isinstance(value, float) and not math.isfinite(value):
+      raise flags.Error(f'flag --{name}={value}: expected a finite number')
 
 
 def _own_flags() -> list[flags.Flag]:

@@ -33,6 +33,8 @@ _GAMMA = common_flags.define_gamma()
 _ADDRESS = common_flags.define_reverb_address()
 _COUNT = flags.DEFINE_integer('num_steps', 5, 'Steps.', lower_bound=1)
 _SETTING = flags.DEFINE_enum('setting', 'hard', ['hard', 'easy'], 'Which.')
+_RATE = flags.DEFINE_float('rate', 1.0, 'Any.')
+_TIMEOUT = common_flags.define_server_timeout()
 _DIR = flags.DEFINE_string('run_dir', None, 'Where.')
 
 
@@ -102,6 +104,12 @@ def test_results_that_are_not_finite_have_an_exit_code(binary):
         ('--gamma=1', 'flag --gamma=1.0: must lie strictly between 0 and 1'),
         ('--gamma=0', 'flag --gamma=0.0: must lie strictly between 0 and 1'),
         ('--gamma=nan', 'flag --gamma=nan: must lie strictly between 0 and 1'),
+        ('--rate=nan', 'flag --rate=nan: expected a finite number'),
+        ('--rate=-inf', 'flag --rate=-inf: expected a finite number'),
+        ('--server_timeout=nan', 'flag --server_timeout=nan: expected a finite'
+         ' number'),
+        ('--server_timeout=inf', 'flag --server_timeout=inf: expected a finite'
+         ' number'),
         (
             '--reverb_address=host',
             'flag --reverb_address=host: expected host:port',
@@ -203,9 +211,11 @@ def test_help_lists_the_flags_of_the_binary_only(binary):
       '--env',
       '--gamma',
       '--num_steps',
+      '--rate',
       '--reverb_address',
       '--run_dir',
       '--seed',
+      '--server_timeout',
       '--setting',
   ]
   assert '(default: 0.99)' in ' '.join(stdout.split())
