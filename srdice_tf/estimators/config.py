@@ -90,7 +90,7 @@ class Config:
   ratio_learning_rate: float = ranges.at_least(0, 0.0)
   adam_epsilon: float = ranges.positive(1e-8)
   ratio_adam_epsilon: float = ranges.at_least(0, 0.0)
-  tau: float = ranges.share(0.005)
+  tau: float = ranges.rate(0.005)
   target_interval: int = ranges.at_least(0, 0)
   next_state_weight: float = ranges.at_least(0, 1.0)
   action_weight: float = ranges.at_least(0, 1.0)
