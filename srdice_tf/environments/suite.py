@@ -14,6 +14,7 @@ from srdice_tf.environments import corridor
 from srdice_tf.environments import finite_mdps
 from srdice_tf.environments import gymnasium_env
 from srdice_tf.environments import user_code
+from srdice_tf.logging import progress
 
 # The paper's Ant observes contact forces: 111 numbers, where v4 gives 27.
 _ARGUMENTS = {'Ant-v4': {'use_contact_forces': True}}
@@ -83,7 +84,7 @@ def load_batch(
   """Returns `num_envs` environments that step together, seeded apart."""
   envs = [
       load(env_id, seed * 1_000_003 + i, max_episode_steps)
-      for i in range(num_envs)
+      for i in progress.foretell(num_envs, 'environments to make')
   ]
   return batched.BatchedEnvironment(envs, single_episode)
 

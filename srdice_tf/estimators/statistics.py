@@ -17,6 +17,7 @@ from srdice_tf.estimators import expectations as expectations_lib
 from srdice_tf.estimators import features as features_lib
 from srdice_tf.estimators import flow
 from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.logging import progress
 
 CHUNK = 4096  # Transitions whose features are in memory at a time.
 _CACHED = 1024  # Of these, the features are made while they fit into a cache.
@@ -163,7 +164,9 @@ def bootstrap(
   shares = np.full(num_groups, 1.0 / num_groups)
   weights = rng.multinomial(num_groups, shares, num_draws).astype(np.float64)
   values = np.full(num_draws, np.nan)
-  for i, moments in enumerate(statistics.totals(weights)):
+  label = 'draws of the bootstrap (--bootstrap_draws)'
+  counted = progress.foretell(num_draws, label)
+  for i, moments in zip(counted, statistics.totals(weights)):
     try:
       values[i] = moments.value(moments.solve(ridge))
     except SingularError:

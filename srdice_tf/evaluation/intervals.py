@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from srdice_tf.logging import progress
+
 LEVEL = 0.95
 MIN_DRAWS = 10
 _QUANTILE = 1.6449  # Of the normal distribution, at 0.95.
@@ -81,7 +83,9 @@ def of_ratios(
   size = len(sums)
   rng = np.random.default_rng(seed)
   draws = np.zeros(num_draws)
-  for number in range(num_draws):  # All weights at once are large.
+  label = 'draws of the bootstrap (--bootstrap_draws)'
+  # All weights at once are large.
+  for number in progress.foretell(num_draws, label):
     weights = rng.multinomial(size, np.full(size, 1.0 / size))  # [E]
     draws[number] = (weights @ sums) / (weights @ counts)
   return of_draws(float(products.mean()), draws, size)

@@ -1,6 +1,7 @@
 """A progress line with rate and remaining time."""
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import math
 import os
 import time
@@ -10,6 +11,8 @@ from srdice_tf.logging import quiet
 
 _TERMINAL_SECONDS = 0.1
 _PLAIN_SECONDS = 10.0
+# After so long the rest is estimated, and foretold if it is long.
+_LOOK_SECONDS, _LONG_SECONDS = 2.0, 60.0
 _MIN_BAR_WIDTH, _MAX_BAR_WIDTH = 5, 20
 
 
@@ -122,6 +125,33 @@ class Progress:
     head = f'{self._label} {fraction:4.0%}'.lstrip()
     tail = ' '.join(parts)
     return f'{head} {_bar(fraction, width - len(head + tail) - 2)}{tail}'
+
+
+def foretell(
+    count: int,
+    what: str,
+    stream: TextIO | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[int]:
+  """Counts as `range` does; says early on if it is going to take long.
+
+  Args:
+    count: how far to count.
+    what: is counted, in the plural, with the flag that sets its number.
+    stream: to write to; default: the process's own stderr.
+    clock: returns seconds.
+  """
+  start, is_open = clock(), True
+  for done in range(count):
+    elapsed = clock() - start
+    if is_open and elapsed >= _LOOK_SECONDS and done:
+      is_open = False
+      left = elapsed / done * (count - done)
+      if left >= _LONG_SECONDS:
+        stream = stream or quiet.terminal()
+        stream.write(f'{count:,} {what}: about {_duration(left)} more\n')
+        stream.flush()
+    yield done
 
 
 def _bar(fraction: float, width: int) -> str:

@@ -41,6 +41,20 @@ def test_plain_line_every_ten_seconds_and_one_at_the_end():
   ]
 
 
+def _foretold(count, seconds):
+  clock, stream = _Clock(), io.StringIO()
+  for done in progress.foretell(count, 'draws (--draws)', stream, clock):
+    clock.now = seconds * (done + 1)
+  return _lines(stream)
+
+
+def test_long_work_is_foretold_once():
+  line = '10,000 draws (--draws): about 1:23:18 more'
+  assert _foretold(10_000, seconds=0.5) == [line]
+  assert _foretold(100, seconds=0.5) == []
+  assert _foretold(0, seconds=0.5) == []
+
+
 def test_resumed_work_counts_only_what_is_new():
   clock, stream = _Clock(), io.StringIO()
   with _progress(stream, clock, initial=500) as bar:
