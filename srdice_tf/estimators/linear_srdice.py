@@ -152,8 +152,11 @@ class LinearSRDICE(base.RatioEstimator):
             np.random.default_rng([self._seed, base.stable_hash('bootstrap')]),
         )
     )
-    return {
-        'flow_residual': self.flow_residual,
+    metrics = {}
+    # One episode has no halves to score on: that is no divergence.
+    if np.isfinite(self.flow_residual):
+      metrics['flow_residual'] = self.flow_residual
+    return metrics | {
         'num_features': self._size_of(setting),
         'ridge': setting.ridge,
     }
