@@ -40,6 +40,7 @@ _HELP = frozenset(('-h', '-help', '--help', '--helpshort', '--helpfull'))
 # absl's words for a required flag.
 _MISSING = re.compile(r'flag --(\w+)=None: Flag --\1 must have a value.*')
 _INTERRUPTED = 'interrupted: the same command resumes'
+_MAX_WHOLE = 2**31 - 1  # Of TensorFlow's numbers.
 _NO_SPACE = os.strerror(errno.ENOSPC)
 # What the user mends outside the program, where the system names the file.
 _SYSTEM_ERRORS = (
@@ -118,15 +119,19 @@ def _parse_flags_and_call(main: _Main) -> int | None:
     raise flags.Error(
         f'unexpected argument {extra[0]!r}: all arguments are --flag=value'
     )
-  _check_finite()
+  _check_values()
   return main([program])
 
 
-def _check_finite() -> None:
-  """Raises an error if a flag is NaN, which passes all bounds, or infinite."""
+def _check_values() -> None:
+  """Checks what the bounds of flags let pass: NaN, too large, no directory."""
   for name, value in flags.FLAGS.flag_values_dict().items():
     if isinstance(value, float) and not math.isfinite(value):
       raise flags.Error(f'flag --{name}={value}: expected a finite number')
+    if isinstance(value, int) and value > _MAX_WHOLE:
+      raise flags.Error(f'flag --{name}={value}: expected at most {_MAX_WHOLE}')
+    if name.endswith('_dir') and value == '' and flags.FLAGS[name].present:
+      raise flags.Error(f'flag --{name}=: expected a directory')
 
 
 def _own_flags() -> list[flags.Flag]:

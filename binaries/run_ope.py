@@ -36,7 +36,9 @@ _PRESET = flags.DEFINE_enum(
     'preset', 'paper', list(config_lib.PRESETS | config_lib.FRAME_PRESETS),
     'Schedule and rates; fixed is for frames.',
 )
-_NUM_SEEDS = flags.DEFINE_integer('num_seeds', 1, 'Runs, from --seed on.', 1)
+_NUM_SEEDS = flags.DEFINE_integer(
+    'num_seeds', 1, 'Runs, from --seed on.', 1, 10_000
+)
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir', None,
     'Data set, which is collected if it is not there; if it is, flags that are'

@@ -31,7 +31,7 @@ _ALGO = flags.DEFINE_list('algo', ['linear_srdice'], 'Estimators.')
 _TASK = common_flags.define_task()
 _SEED = common_flags.define_seed()
 _NUM_SEEDS = flags.DEFINE_integer(
-    'num_seeds', 10, 'Data sets of each task, from --seed on.', 1
+    'num_seeds', 10, 'Data sets of each task, from --seed on.', 1, 10_000
 )
 _PRESET = flags.DEFINE_enum(
     'preset', 'paper', list(config_lib.PRESETS), 'Schedule and rates.'

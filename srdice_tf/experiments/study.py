@@ -76,7 +76,7 @@ def _run(config: StudyConfig, env_id: str, seed: int, root: str) -> Run:
   task = setup.Task(dataclasses.replace(config.task, env_id=env_id))
   name = f'{env_id}_{task.config.setting}'.replace('/', '_')
   truth_dir = os.path.join(root, 'truth', name)
-  os.makedirs(truth_dir, exist_ok=True)
+  config_file.make_directory(truth_dir)
   run_config = ope.RunConfig(
       task.config,
       config.algos,

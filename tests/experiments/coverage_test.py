@@ -148,6 +148,13 @@ _STUDY = study.StudyConfig(
 )
 
 
+def test_a_file_is_no_directory_of_a_study(tmp_path):
+  path = tmp_path / 'file'
+  path.write_text('')
+  with pytest.raises(errors.UserError, match=f'--output_dir={path}.*Not a dir'):
+    next(study.run(_STUDY, str(path)))
+
+
 def test_a_study_is_run_once(tmp_path):
   (first,) = study.run(_STUDY, str(tmp_path))
   assert [result.method for result in first.results] == ['linear_srdice']
