@@ -142,7 +142,10 @@ def collect(
   """
   claim(config, server)
   env = environments.load_batch(
-      config.env_id, config.num_envs, config.stream_seed
+      config.env_id,
+      config.num_envs,
+      config.stream_seed,
+      count=progress_lib.foretell_envs,
   )
   codec = codec_of(env)
   streams = _read_streams(config, codec, server.client)

@@ -9,6 +9,7 @@ Its estimate E[ratio r] is LSTD-Q's value: theorem 4.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 import functools
 
 import numpy as np
@@ -39,6 +40,7 @@ class LinearSRDICE(base.RatioEstimator):
       config,
       seed,
       representation: Callable[[], representation_lib.Representation],
+      count_draws: Callable[[int], Iterable[int]] = range,
   ):
     """Checks the config; the work is done in the phase.
 
@@ -47,9 +49,11 @@ class LinearSRDICE(base.RatioEstimator):
       config: hyper-parameters.
       seed: of features, actions and the bootstrap.
       representation: gives the trained phi; called only if it is asked for.
+      count_draws: counts the draws of the bootstrap.
     """
     super().__init__('linear_srdice', problem, config, seed)
     self._seed = seed
+    self._count_draws = count_draws
     kinds = selection.check(config, problem)
     self._settings = tuple(selection.grid(config, kinds))
     self._features = self._make_features(kinds, representation)
@@ -150,6 +154,7 @@ class LinearSRDICE(base.RatioEstimator):
             setting.ridge,
             self.config.bootstrap_draws,
             np.random.default_rng([self._seed, base.stable_hash('bootstrap')]),
+            self._count_draws,
         )
     )
     metrics = {}

@@ -1,5 +1,7 @@
 """Estimators by name. A new one is a file, a line here and a test."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 import functools
 
@@ -52,8 +54,17 @@ def make_estimators(
     problem: problem_lib.Problem,
     config: config_lib.Config,
     seed: int,
+    count_draws: Callable[[int], Iterable[int]] = range,
 ) -> dict[str, base.Estimator]:
-  """Returns estimators by name; what they can share they share."""
+  """Returns estimators by name; what they can share they share.
+
+  Args:
+    names: of the estimators.
+    problem: the data and the policy.
+    config: hyper-parameters.
+    seed: of all that is random.
+    count_draws: counts the draws of the bootstrap that is part of an estimator.
+  """
   check_names(names)
   if any(name in _OVER_REPRESENTATION for name in names):
     limits.check_memory(
@@ -68,7 +79,7 @@ def make_estimators(
       estimators[name] = _OVER_REPRESENTATION[name](shared(), seed)
     elif name == _LINEAR:
       estimators[name] = linear_srdice.LinearSRDICE(
-          problem, config, seed, shared
+          problem, config, seed, shared, count_draws
       )
     else:
       estimators[name] = _OTHERS[name](problem, config, seed)

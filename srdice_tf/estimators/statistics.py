@@ -5,6 +5,8 @@ as a small ridge adds, and LSTD-Q's value would be met to three digits only.
 Features are computed in float32, chunk by chunk, and never kept.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
@@ -17,7 +19,6 @@ from srdice_tf.estimators import expectations as expectations_lib
 from srdice_tf.estimators import features as features_lib
 from srdice_tf.estimators import flow
 from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.logging import progress
 
 CHUNK = 4096  # Transitions whose features are in memory at a time.
 _CACHED = 1024  # Of these, the features are made while they fit into a cache.
@@ -153,10 +154,12 @@ def bootstrap(
     ridge: float,
     num_draws: int,
     rng: np.random.Generator,
+    count: Callable[[int], Iterable[int]] = range,
 ) -> np.ndarray:
   """Returns values [draws] solved anew from groups drawn with replacement.
 
   What is drawn are whole groups of episodes. A draw that is singular is NaN.
+  `count` counts the draws.
   """
   num_groups = statistics.num_groups
   if np.sum(statistics.counts > 0) < 2:
@@ -164,9 +167,7 @@ def bootstrap(
   shares = np.full(num_groups, 1.0 / num_groups)
   weights = rng.multinomial(num_groups, shares, num_draws).astype(np.float64)
   values = np.full(num_draws, np.nan)
-  label = 'draws of the bootstrap (--bootstrap_draws)'
-  counted = progress.foretell(num_draws, label)
-  for i, moments in zip(counted, statistics.totals(weights)):
+  for i, moments in zip(count(num_draws), statistics.totals(weights)):
     try:
       values[i] = moments.value(moments.solve(ridge))
     except SingularError:

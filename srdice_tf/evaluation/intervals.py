@@ -83,9 +83,8 @@ def of_ratios(
   size = len(sums)
   rng = np.random.default_rng(seed)
   draws = np.zeros(num_draws)
-  label = 'draws of the bootstrap (--bootstrap_draws)'
   # All weights at once are large.
-  for number in progress.foretell(num_draws, label):
+  for number in progress.foretell_draws(num_draws):
     weights = rng.multinomial(size, np.full(size, 1.0 / size))  # [E]
     draws[number] = (weights @ sums) / (weights @ counts)
   return of_draws(float(products.mean()), draws, size)

@@ -141,7 +141,11 @@ def _run(config: CoverageConfig, directory: str) -> Coverage:
 
 def _make(problem, config: CoverageConfig):
   return registry.make_estimators(
-      [_METHOD], problem, config.estimators, config.seed
+      [_METHOD],
+      problem,
+      config.estimators,
+      config.seed,
+      progress_lib.foretell_draws,
   )
 
 

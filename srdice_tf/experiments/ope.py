@@ -201,7 +201,11 @@ def _run(task, config: RunConfig, run_dir, server_timeout) -> list[Result]:
   problem, held_out = _problems(task, dataset, config)
   scorer = scoring.Scorer(problem, held_out, config.estimators, config.seed)
   estimators = registry.make_estimators(
-      config.algos, problem, config.estimators, config.seed
+      config.algos,
+      problem,
+      config.estimators,
+      config.seed,
+      progress_lib.foretell_draws,
   )
   config_file.claim(run_dir, config, traces=TRACES)
   truth = truths.of_task(task, _truth_dir(config, run_dir))

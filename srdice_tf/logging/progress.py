@@ -154,6 +154,16 @@ def foretell(
     yield done
 
 
+def foretell_draws(count: int) -> Iterator[int]:
+  """Counts the draws of a bootstrap."""
+  return foretell(count, 'draws of the bootstrap (--bootstrap_draws)')
+
+
+def foretell_envs(count: int) -> Iterator[int]:
+  """Counts environments that are made."""
+  return foretell(count, 'environments to make')
+
+
 def _bar(fraction: float, width: int) -> str:
   """Returns a bar and a space within the width; nothing if it is too small."""
   width = min(width - 2, _MAX_BAR_WIDTH)  # Without its brackets.
