@@ -41,6 +41,7 @@ _NUM_SEEDS = flags.DEFINE_integer(
     'num_seeds', 1,
     'Number of runs with data of their own, counted up from --seed.',
     lower_bound=1,
+    upper_bound=10_000,
 )
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir', None,

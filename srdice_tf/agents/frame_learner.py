@@ -37,7 +37,8 @@ class FrameLearner(learner.Learner):
     self._num_envs = parameters.num_envs
     height, width, self._stack = agent.time_step_spec.observation.shape
     # Rows are a few more than steps: an episode's last state has one too.
-    room = num_steps + num_steps // 100 + 4 * parameters.block_steps
+    block = max(parameters.block_steps, parameters.num_envs)
+    room = num_steps + num_steps // 100 + 4 * block
     capacity = min(parameters.replay_capacity, room)
     self._capacity = capacity // self._num_envs * self._num_envs
     self._frames = tf.Variable(

@@ -7,11 +7,14 @@ import contextvars
 import math
 import os
 import sys
+import time
 
 import tqdm
 
 _TERMINAL_SECONDS = 0.1
 _PLAIN_SECONDS = 10.0
+# After so long the rest is estimated, and foretold if it is long.
+_LOOK_SECONDS, _LONG_SECONDS = 2.0, 60.0
 _PLAIN = '{desc}{share} {count} {speed} {elapsed}{left}{values}'
 _TERMINAL = _PLAIN.replace('{share}', '{share} |{bar}|')
 
@@ -87,6 +90,38 @@ class Progress:
   def expect(self, total: int) -> None:
     """Changes the amount of work, if it is known only on the way."""
     self._line.total = total
+
+
+def foretell(
+    count: int, what: str, clock: Callable[[], float] = time.monotonic
+) -> Iterator[int]:
+  """Counts as `range` does; says early on if it is going to take long.
+
+  Args:
+    count: how far to count.
+    what: is counted, in the plural.
+    clock: returns seconds.
+  """
+  start, is_open = clock(), not _is_off.get()
+  for done in range(count):
+    elapsed = clock() - start
+    if is_open and elapsed >= _LOOK_SECONDS and done:
+      is_open = False
+      left = elapsed / done * (count - done)
+      if left >= _LONG_SECONDS:
+        text = f'{count:,} {what}: about {_duration(left)} more'
+        print(text, file=sys.stderr, flush=True)
+    yield done
+
+
+def foretell_draws(count: int) -> Iterator[int]:
+  """Counts the draws of a bootstrap."""
+  return foretell(count, 'draws of the bootstrap (bootstrap_draws)')
+
+
+def foretell_envs(count: int) -> Iterator[int]:
+  """Counts environments that are made."""
+  return foretell(count, 'environments to make (num_envs)')
 
 
 class _Line(tqdm.tqdm):

@@ -5,6 +5,8 @@ as a small ridge adds, and LSTD-Q's value would be met to three digits only.
 Features are computed in float32, chunk by chunk, and never kept.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
@@ -152,10 +154,12 @@ def bootstrap(
     ridge: float,
     num_draws: int,
     rng: np.random.Generator,
+    count: Callable[[int], Iterable[int]] = range,
 ) -> np.ndarray:
   """Returns values [draws] solved anew from groups drawn with replacement.
 
   What is drawn are whole groups of episodes. A draw that is singular is NaN.
+  `count` counts the draws.
   """
   num_groups = sums.num_groups
   if np.sum(sums.counts > 0) < 2:
@@ -163,7 +167,7 @@ def bootstrap(
   shares = np.full(num_groups, 1.0 / num_groups)
   weights = rng.multinomial(num_groups, shares, num_draws).astype(np.float64)
   values = np.full(num_draws, np.nan)
-  for i, moments in enumerate(sums.totals(weights)):
+  for i, moments in zip(count(num_draws), sums.totals(weights)):
     try:
       values[i] = moments.value(moments.solve(ridge))
     except SingularError:

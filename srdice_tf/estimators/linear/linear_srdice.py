@@ -169,10 +169,10 @@ class LinearSRDICE(estimator.RatioEstimator):
             setting.ridge,
             self.config.bootstrap_draws,
             random_streams.numpy_generator(self.seed, 'bootstrap'),
+            self.shared.count,
         )
     )
     return {
-        'flow_residual': float(self._flow_residual),
         'num_features': self._size_of(setting),
         'ridge': setting.ridge,
     }
@@ -195,11 +195,13 @@ class LinearSRDICE(estimator.RatioEstimator):
   def flow_residual(self):
     """Returns it by two-fold cross-fitting, unless episodes are held out.
 
-    NaN if there are not two episodes.
+    None if there are not two episodes.
     """
     if self.shared.held_out is not None:
       return super().flow_residual()
     residual = float(self._flow_residual)
+    if np.isnan(residual):
+      return None
     return estimator.FlowScore(residual, estimator.CROSS_FIT)
 
   def interval(self):
