@@ -97,8 +97,8 @@ def test_sizes_that_cannot_fit_the_memory_are_refused(name):
 
 
 def test_a_target_network_that_never_follows_is_refused():
-  with pytest.raises(errors.UserError, match='--tau=0: expected .*above 0'):
-    config_lib.Config(tau=0)
+  with pytest.raises(errors.UserError, match='tau=0: expected .*above 0'):
+    hyperparameters.Hyperparameters(tau=0)
 
 
 def test_draws_that_would_take_hours_are_refused():

@@ -135,7 +135,7 @@ def lines(evaluation: results.Evaluation, trials_path: str = '') -> str:
   """
   found = []
   for name, result in evaluation.methods.items():
-    found += [f'{name}: {line}' for line in result.lines]
+    found += result.lines
     if result.trials:
       found.append(_trials(evaluation, name, trials_path))
   return '\n'.join(found)
@@ -162,6 +162,16 @@ def truth_lines(evaluations: Sequence[results.Evaluation]) -> str:
       if each.truth is not None
   ]
   return '\n'.join(dict.fromkeys(found)) or 'truth         not known'
+
+
+def behaviour_lines(evaluations: Sequence[results.Evaluation]) -> str:
+  """Returns what is known of the behaviour policy, for comparison."""
+  rewards = np.mean([evaluation.mean_reward for evaluation in evaluations])
+  text_ = f'behaviour     {rewards:.5f} mean reward of the data'
+  values = [e.behaviour.value for e in evaluations if e.behaviour is not None]
+  if values:
+    text_ += f', {np.mean(values):.5f} its true value'
+  return text_
 
 
 def _prefix(evaluation, evaluations) -> str:
