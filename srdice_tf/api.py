@@ -57,11 +57,10 @@ def evaluate(
   Raises:
     UserError: if data or arguments cannot be used.
   """
-  names = (algos,) if isinstance(algos, str) else tuple(algos)
-  numbers = arguments.Numbers(gamma, seed)
+  names, numbers = arguments.names(algos), arguments.Numbers(gamma, seed)
   policy, data = arguments.check_policy(policy), _dataset(data)
   chosen = presets.preset(preset, tasks.has_frames(arguments.specs_of(policy)))
-  chosen = chosen.replace(**hyperparameters or {})
+  chosen = chosen.replace(**arguments.values(hyperparameters))
   estimators = _make(policy, data, names, numbers, chosen, mdp)
   fit = fitting.Fit(estimators)
   fit.train(show=progress)
@@ -126,9 +125,9 @@ def load(
 
 
 def _dataset(data) -> datasets.Dataset:
-  if isinstance(data, datasets.Dataset):
-    return data
-  return datasets.Dataset.from_episodes(data)
+  if isinstance(data, list | tuple):
+    return datasets.Dataset.from_episodes(data)
+  return data  # What else it may be is checked with its contents.
 
 
 def _read(path: str):

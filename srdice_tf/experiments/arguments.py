@@ -1,5 +1,6 @@
 """Checks of what a library call is given: policy, data and MDP."""
 
+from collections.abc import Mapping
 import dataclasses
 
 import tensorflow as tf
@@ -23,6 +24,30 @@ class Numbers:
 
   def __post_init__(self):
     ranges.check(self)
+
+
+def names(algos) -> tuple[str, ...]:
+  """Returns the names of estimators, given as a sequence or as one of them."""
+  found = (algos,) if isinstance(algos, str) else algos
+  is_list = isinstance(found, list | tuple)
+  if not is_list or not all(isinstance(name, str) for name in found):
+    raise errors.at(
+        'algos', f'found {kind(algos)}', 'expected names of estimators'
+    )
+  return tuple(found)
+
+
+def values(hyperparameters) -> dict:
+  """Returns hyper-parameters by name."""
+  if hyperparameters is None:
+    return {}
+  if not isinstance(hyperparameters, Mapping):
+    raise errors.at(
+        'hyperparameters',
+        f'found {kind(hyperparameters)}',
+        'expected values by name',
+    )
+  return dict(hyperparameters)
 
 
 def specs_of(policy: tf_policy.TFPolicy) -> tuple:

@@ -61,10 +61,10 @@ class Chain:
     after = mdp.transition.argmax(axis=-1).ravel()  # [10]
     self._after = tf.constant(after, tf.int32)
 
-  def sample(self, shape, rng: tf.random.Generator) -> 'Batch':
+  def sample(self, shape, rng: tf.random.Generator) -> 'ChainBatch':
     """Returns pairs drawn uniformly, `shape` of them."""
     pairs = rng.uniform(shape, 0, self.ratio.size, tf.int32)
-    return Batch(
+    return ChainBatch(
         pairs=pairs,
         next_states=tf.gather(self._after, pairs),
         next_actions=rng.uniform(shape, 0, self.num_actions, tf.int32),
@@ -72,7 +72,7 @@ class Chain:
     )
 
 
-class Batch(NamedTuple):
+class ChainBatch(NamedTuple):
   """Indices [T, B]: of pairs (s, a), of s', and of a' and a0 drawn from pi."""
 
   pairs: tf.Tensor
@@ -81,7 +81,7 @@ class Batch(NamedTuple):
   start_actions: tf.Tensor
 
 
-class Method(tf.Module):
+class ChainMethod(tf.Module):
   """One method, all trials: a step of each, and the ratios they have."""
 
   def __init__(self, name: str, chain: Chain, config, stream: str):
@@ -102,15 +102,15 @@ class Method(tf.Module):
         self._init_rng,
     )
 
-  def _sample(self) -> Batch:
+  def _sample(self) -> ChainBatch:
     shape = [self._config.num_trials, self._config.batch_size]
     return self._chain.sample(shape, self._rng)
 
-  def _at_pairs(self, values: tf.Tensor, batch: Batch) -> tf.Tensor:
+  def _at_pairs(self, values: tf.Tensor, batch: ChainBatch) -> tf.Tensor:
     """Returns the values [T, B, ...] at (s, a), given those [T, 10, ...]."""
     return tf.gather(values, batch.pairs, batch_dims=1)
 
-  def _at_next(self, values: tf.Tensor, batch: Batch) -> tf.Tensor:
+  def _at_next(self, values: tf.Tensor, batch: ChainBatch) -> tf.Tensor:
     """Returns the values [T, B, ...] at (s', a'), or their mean over a'."""
     num_actions = self._chain.num_actions
     if self._config.expected_actions:
@@ -118,7 +118,7 @@ class Method(tf.Module):
     pairs = batch.next_states * num_actions + batch.next_actions
     return tf.gather(values, pairs, batch_dims=1)
 
-  def _at_starts(self, values: tf.Tensor, batch: Batch) -> tf.Tensor:
+  def _at_starts(self, values: tf.Tensor, batch: ChainBatch) -> tf.Tensor:
     """Returns the values [T, B or 1, ...] at (x1, a0), or their mean."""
     if self._config.expected_actions:
       return self._means(values)[:, :1]
@@ -143,7 +143,7 @@ class Method(tf.Module):
     raise NotImplementedError
 
 
-class SRDICE(Method):
+class ChainSRDICE(ChainMethod):
   """psi by TD on the current network (tau = 1), w in closed form."""
 
   def __init__(self, chain: Chain, config, stream: str):
@@ -184,7 +184,7 @@ class SRDICE(Method):
     return tf.matmul(right_side, self._projection, transpose_b=True)
 
 
-class _NeuralDICE(Method):
+class _NeuralDICE(ChainMethod):
   """Networks f and w, whose steps are taken in turn."""
 
   def __init__(self, name, chain: Chain, config, stream: str, rate: float):
@@ -192,7 +192,7 @@ class _NeuralDICE(Method):
     self._f, self._w = self._network(1), self._network(1)
     self._f_optimizer, self._w_optimizer = _sgd(rate), _sgd(rate)
 
-  def _values(self, batch: Batch) -> losses.DiceValues:
+  def _values(self, batch: ChainBatch) -> losses.DiceValues:
     f = self._f(self._chain.inputs)[..., 0]  # [T, 10]
     return losses.DiceValues(
         w=self._at_pairs(self.ratios(), batch),
@@ -205,7 +205,7 @@ class _NeuralDICE(Method):
     return self._w(self._chain.inputs)[..., 0]
 
 
-class DualDICE(_NeuralDICE):
+class ChainDualDICE(_NeuralDICE):
   """min over f, max over w."""
 
   def __init__(self, chain: Chain, config, stream: str):
@@ -232,7 +232,7 @@ class DualDICE(_NeuralDICE):
     return {'objective': value}
 
 
-class GradientDICE(_NeuralDICE):
+class ChainGradientDICE(_NeuralDICE):
   """min over w, max over f and u."""
 
   def __init__(self, chain: Chain, config, stream: str):
@@ -268,9 +268,9 @@ class GradientDICE(_NeuralDICE):
 
 
 METHODS = {
-    'srdice': SRDICE,
-    'dual_dice': DualDICE,
-    'gradient_dice': GradientDICE,
+    'srdice': ChainSRDICE,
+    'dual_dice': ChainDualDICE,
+    'gradient_dice': ChainGradientDICE,
 }
 
 

@@ -11,7 +11,7 @@ from srdice_tf import checksums
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.agents import configs
-from srdice_tf.agents import evaluation
+from srdice_tf.agents import policy_returns
 from srdice_tf.agents import run_files
 from srdice_tf.agents import shipping
 from srdice_tf.agents import trainer
@@ -51,8 +51,8 @@ def _policy(env_id, checkpoint='best'):
 
 
 def _check_returns(env_id, checkpoint, entry, num_episodes, seed):
-  evaluator = evaluation.Evaluator(env_id, num_episodes, seed)
-  actions = evaluation.compiled_actions(_policy(env_id, checkpoint))
+  evaluator = policy_returns.Evaluator(env_id, num_episodes, seed)
+  actions = policy_returns.compiled_actions(_policy(env_id, checkpoint))
   returns = evaluator.returns(actions, episode=0)
   evaluator.close()
   episodes = entry['return_episodes']
@@ -184,7 +184,7 @@ def test_a_run_is_shipped_with_its_figures(tmp_path):
   config = configs.TrainConfig(
       'CartPole-v1', 'ddqn', num_steps=2_000, eval_every=250, eval_episodes=2
   )
-  run = trainer.Trainer(config, str(tmp_path / 'run'))
+  run = trainer.AgentTrainer(config, str(tmp_path / 'run'))
   run.train()
   run.close()
   output = str(tmp_path / 'shipped')

@@ -197,7 +197,7 @@ def _solving(phase: phases_lib.Phase) -> float:
   return time.perf_counter() - begun
 
 
-def _wall_times(estimators, seconds) -> list[measure.Result]:
+def _wall_times(estimators, seconds) -> list[measure.Measurement]:
   """What the preset will take with each method, from the steps' times."""
   lines = []
   for name, estimator in estimators.items():

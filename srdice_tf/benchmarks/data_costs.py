@@ -80,7 +80,7 @@ class _Collection:
 
 def collecting(
     env_id: str, num_transitions: int, goal: float | None, rounds: int = 3
-) -> list[measure.Result]:
+) -> list[measure.Measurement]:
   """Compares collecting, all included, with a bare gymnasium loop."""
   collect = _Collection(env_id, num_transitions)
   bare = functools.partial(_bare_loop, env_id, num_transitions)
@@ -172,8 +172,8 @@ def _parallel(constructors):
 
 _MEMORY_SCRIPT = """
 import sys
-from srdice_tf.benchmarks import data
-data.print_memory_growth(sys.argv[1], int(sys.argv[2]))
+from srdice_tf.benchmarks import data_costs
+data_costs.print_memory_growth(sys.argv[1], int(sys.argv[2]))
 """
 
 
@@ -193,7 +193,9 @@ def print_memory_growth(env_id: str, num_transitions: int):
   print(_resident_bytes() - before)
 
 
-def frame_memory(env_id: str, num_transitions: int) -> list[measure.Result]:
+def frame_memory(
+    env_id: str, num_transitions: int
+) -> list[measure.Measurement]:
   """Measures the memory of stored transitions, in a process of its own."""
   output = subprocess.run(
       [sys.executable, '-c', _MEMORY_SCRIPT, env_id, str(num_transitions)],

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import environments
-from srdice_tf.agents import evaluation
+from srdice_tf.agents import policy_returns
 from srdice_tf.policies import base
 
 
@@ -48,8 +48,8 @@ def _policy(env_id):
     [('ConstantEnding-v0', 20), ('ConstantEndless-v0', 30)],
 )
 def test_returns_count_up_to_the_time_limit(env_id, length):
-  evaluator = evaluation.Evaluator(env_id, 3, seed=0)
-  actions = evaluation.compiled_actions(_policy(env_id))
+  evaluator = policy_returns.Evaluator(env_id, 3, seed=0)
+  actions = policy_returns.compiled_actions(_policy(env_id))
   returns = evaluator.returns(actions, episode=0)
   np.testing.assert_array_equal(returns, [length] * 3)
 
@@ -57,7 +57,7 @@ def test_returns_count_up_to_the_time_limit(env_id, length):
 def test_actions_take_any_batch():
   env = environments.load('Pendulum-v1')
   policy = _policy('Pendulum-v1')
-  actions = evaluation.compiled_actions(policy)
+  actions = policy_returns.compiled_actions(policy)
   observations = np.random.default_rng(0).normal(size=(6, 3)).astype('f4')
   steps = ts.restart(tf.constant(observations), batch_size=6)
   expected = policy.action(steps).action

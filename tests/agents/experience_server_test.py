@@ -5,7 +5,7 @@ import tempfile
 import numpy as np
 import reverb
 
-from srdice_tf.agents import replay_server
+from srdice_tf.agents import experience_server
 
 
 def _table(name):
@@ -17,7 +17,7 @@ def test_a_checkpoint_is_restored_and_nothing_else_stays(tmp_path, monkeypatch):
   scratch.mkdir()
   saved.mkdir()
   monkeypatch.setattr(tempfile, 'tempdir', str(scratch))
-  server = replay_server.ReplayServer(_table)
+  server = experience_server.ExperienceServer(_table)
   server.insert([np.float32([1.0, 2.0])])
   server.save(str(saved))
   server.insert([np.float32([3.0, 4.0])])

@@ -8,8 +8,8 @@ import tensorflow as tf
 from srdice_tf import environments
 from srdice_tf import memory
 from srdice_tf import training
-from srdice_tf.benchmarks import estimators as estimators_lib
 from srdice_tf.benchmarks import measure
+from srdice_tf.benchmarks import step_costs
 from srdice_tf.data import datasets
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
@@ -32,7 +32,7 @@ _DECODER = (
 )
 
 
-def steps(num_transitions: int) -> list[measure.Result]:
+def steps(num_transitions: int) -> list[measure.Measurement]:
   """Returns ratios of step times, batch 32; the data are random numbers."""
   problem = _problem(num_transitions)
   config = presets.preset('fixed', is_frames=True)
@@ -50,8 +50,8 @@ def steps(num_transitions: int) -> list[measure.Result]:
   }
   lines = []
   for name, operations in bare.items():
-    taken, least = estimators_lib.compare(
-        phases[name], estimators_lib.repeat(operations)
+    taken, least = step_costs.compare(
+        phases[name], step_costs.repeat(operations)
     )
     lines.append(
         measure.at_most(

@@ -1,4 +1,4 @@
-"""Figures of whole jobs: training of a policy, memory of an evaluation."""
+"""Memory of whole programs: of collecting and of an evaluation."""
 
 import os
 import subprocess
@@ -6,7 +6,6 @@ import sys
 import tempfile
 
 from srdice_tf import environments
-from srdice_tf.agents import speed
 from srdice_tf.benchmarks import measure
 
 _FLOAT_BYTES = 4
@@ -15,21 +14,9 @@ _MILLION = 1_000_000
 _FEW_STEPS = {'encoder_steps': 20, 'successor_steps': 20, 'updates': 20}
 
 
-def td3(env_id: str) -> list[measure.Result]:
-  """Where the time of training goes."""
-  found = speed.measure_td3(env_id)
-  return [
-      measure.at_most(
-          f'TD3 on {env_id}: share of time outside of the update',
-          found.share_outside,
-          0.3,
-          f'{found.steps_per_second:.0f} steps/s with learning,'
-          f' {found.update_milliseconds:.1f} ms an update',
-      )
-  ]
-
-
-def ope_memory(env_id: str, num_transitions: int) -> list[measure.Result]:
+def ope_memory(
+    env_id: str, num_transitions: int
+) -> list[measure.Measurement]:
   """Peak memory of run_ope against the size of its data set."""
   collecting, peak = _peaks(env_id, num_transitions)
   env = environments.load(env_id)
@@ -47,7 +34,9 @@ def ope_memory(env_id: str, num_transitions: int) -> list[measure.Result]:
   ]
 
 
-def frames_memory(env_id: str, num_transitions: int) -> list[measure.Result]:
+def frames_memory(
+    env_id: str, num_transitions: int
+) -> list[measure.Measurement]:
   """Peak memory for a million transitions, from two smaller runs.
 
   The untrained policy will do: what it plays takes as much room.

@@ -48,7 +48,7 @@ def _problem(num_transitions: int) -> problems.Problem:
 
 def accumulating(
     num_transitions: int, num_features: int, rounds: int = 3
-) -> list[measure.Result]:
+) -> list[measure.Measurement]:
   """Compares accumulating G and C, features included, with bare products.
 
   The bare products have the same shapes, in the same precision: what is

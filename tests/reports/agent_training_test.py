@@ -10,7 +10,7 @@ import pytest
 from srdice_tf.agents import configs
 from srdice_tf.agents import run_files
 from srdice_tf.policies import weights
-from srdice_tf.reports import agents
+from srdice_tf.reports import agent_training
 
 _README = pathlib.Path(__file__).parents[2] / 'README.md'
 _CARDS = sorted(glob.glob(os.path.join(weights.PRETRAINED_DIR, '*', '*.json')))
@@ -29,7 +29,7 @@ def test_the_summary_names_the_last_point_and_the_best(tmp_path):
     }
     files.add_point(point, _Network())
   config = configs.TrainConfig('CartPole-v1', 'ddqn', seed=3)
-  text = agents.finish(config, files)
+  text = agent_training.finish(config, files)
   assert 'CartPole-v1, ddqn, seed 3' in text
   assert '2,000 with 1,000 updates in 2.0 minutes' in text
   assert 'return        20.0 +- 1.5 (std), 10 deterministic' in text
@@ -42,7 +42,7 @@ def test_the_summary_names_the_last_point_and_the_best(tmp_path):
 @pytest.mark.parametrize('path', _CARDS)
 def test_the_readme_has_what_the_cards_say(path):
   with open(path) as file:
-    line = agents.row(json.load(file))
+    line = agent_training.row(json.load(file))
   assert line in _README.read_text().splitlines()
 
 

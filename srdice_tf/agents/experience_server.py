@@ -15,7 +15,7 @@ from srdice_tf.replay import network
 TABLE = 'experience'
 
 
-class ReplayServer:
+class ExperienceServer:
   """One table; `save` and `restore` name the directory of the checkpoint."""
 
   def __init__(self, make_table: Callable[[str], reverb.Table]):
