@@ -1,4 +1,4 @@
-"""What density ratios tell about the estimate that is made of them."""
+"""Diagnostics of density ratios: how far to trust an estimate from them."""
 
 import numpy as np
 
