@@ -33,7 +33,7 @@ ESTIMATORS: dict[str, type[estimator.Estimator]] = {
 
 
 def check_names(names: Sequence[str]):
-  """Raises an error if a name is unknown or there twice, or there is none."""
+  """Raises a UserError if a name is unknown or repeated, or there is none."""
   ranges.check_list('algo', names)
   for name in names:
     if name not in ESTIMATORS:
@@ -50,7 +50,7 @@ def make_estimators(
     held_out: problems.Problem | None = None,
     count: Callable[[int], Iterable[int]] = range,
 ) -> dict[str, estimator.Estimator]:
-  """Returns estimators by name; what they can share they share.
+  """Returns estimators by name, which share what they have in common.
 
   Args:
     names: of the estimators.

@@ -237,8 +237,14 @@ def test_saved_and_loaded_after_selection(problem, tmp_path):
   policy = walk.policy()
   config = _CONFIG.replace(select='flow')
   found = srdice_tf.evaluate(
-      policy, walk.dataset(seed=0), 'linear_srdice', _GAMMA, config, seed=3
-  )
+      policy,
+      walk.dataset(seed=0),
+      'linear_srdice',
+      _GAMMA,
+      hyperparameters=config.changes(),
+      seed=3,
+      progress=False,
+  )['linear_srdice']
   srdice_tf.save(found.estimator, str(tmp_path))
   loaded = srdice_tf.load(str(tmp_path), policy, walk.dataset(seed=0))
   np.testing.assert_array_equal(loaded.ratios, found.ratios)
