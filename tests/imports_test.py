@@ -105,7 +105,7 @@ def test_only_logging_and_reports_speak(path):
 @pytest.mark.parametrize(
     'path', [path for path in _PROGRAMS if source_tree.is_entry_point(path)]
 )
-def test_programs_filter_noise_before_other_imports(path):
+def test_programs_are_quiet_before_other_imports(path):
   body = [ast.unparse(node) for node in source_tree.tree(path).body]
   before = body[: body.index('quiet.install()')]
   imports = [line for line in before if line.startswith(('import', 'from'))]

@@ -3,6 +3,7 @@
 import math
 
 from tf_agents.agents import tf_agent
+from tf_agents.specs import tensor_spec
 
 from srdice_tf import errors
 from srdice_tf import limits
@@ -72,8 +73,9 @@ def make_agent(
     kind = 'discrete' if is_discrete else 'continuous'
     fitting = 'ddqn or ddqn_per' if is_discrete else 'td3'
     raise errors.UserError(
-        f'--agent={config.agent}: {config.env_id} has {kind} actions; expected'
-        f' {fitting}.'
+        'agent',
+        config.agent,
+        f'{config.env_id} has {kind} actions; expected {fitting}',
     )
   make = ddqn.make_agent if is_discrete else td3.make_agent
   return make(
@@ -94,10 +96,11 @@ def make_learner(
         else frame_learner.FrameLearner
     )
     return make(agent, parameters, config.num_steps)
-  if getattr(parameters, 'n_step', 1) != 1:
+  if config.agent != 'td3' and parameters.n_step != 1:
     raise errors.UserError(
-        f'--n_step={parameters.n_step}: {config.env_id} has no frames; expected'
-        ' 1.'
+        'n_step',
+        parameters.n_step,
+        f'{config.env_id} has no frames; expected 1',
     )
   if prioritised:
     return item_learner.ItemLearner(agent, parameters)
@@ -106,5 +109,5 @@ def make_learner(
 
 def policy_network(agent: tf_agent.TFAgent):
   """Returns the network whose weights make the deterministic policy."""
-  is_actor = isinstance(agent, td3.DelayedTd3Agent)
-  return agent._actor_network if is_actor else agent._q_network
+  is_discrete = tensor_spec.is_discrete(agent.action_spec)
+  return agent._q_network if is_discrete else agent._actor_network

@@ -17,6 +17,7 @@ _PLAIN_SECONDS = 10.0
 _LOOK_SECONDS, _LONG_SECONDS = 2.0, 60.0
 _PLAIN = '{desc}{share} {count} {speed} {elapsed}{left}{values}'
 _TERMINAL = _PLAIN.replace('{share}', '{share} |{bar}|')
+_LEAST_BAR = 8  # Columns, with its frame.
 
 _is_off = contextvars.ContextVar('is_off', default=False)
 
@@ -183,14 +184,17 @@ class _TerminalLine(_Line):
         **arguments,
     )
 
-  @property
-  def format_dict(self) -> dict:
+  def __str__(self) -> str:
     try:
       # As wide as now; a terminal that does not know its size says 0.
       columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except OSError:
       columns = 80
-    return super().format_dict | {'ncols': columns}
+    fields = self.format_dict | {'ncols': columns}
+    plain = self.format_meter(**{**fields, 'bar_format': _PLAIN})
+    if len(plain) > columns - _LEAST_BAR:
+      return plain  # The numbers matter more than a bar.
+    return self.format_meter(**fields)
 
 
 class _PlainLine(_Line):

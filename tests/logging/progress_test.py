@@ -126,9 +126,13 @@ def test_terminal_line_fits_the_width(clock, terminal):
     bar.update(500, message='x' * 200)
     clock.now = 2.0
     bar.update(500, episodes=12345)
-  *lines, last = [line.rstrip('\n') for line in terminal.getvalue().split('\r')]
-  assert {len(line) for line in lines[1:]} == {80}
-  assert last.rstrip().endswith('episodes 12,345')
+    clock.now = 3.0
+    bar.update(500, episodes=12345, loss=0.5)
+  _, start, cut, bar, full, _ = terminal.getvalue().split('\r')
+  assert len(start) == len(cut) == len(bar) == 80
+  assert cut.endswith('xxx') and '|' not in cut
+  assert '|' in bar and bar.endswith('episodes 12,345')
+  assert '|' not in full and full.rstrip().endswith('loss 0.5')
 
 
 def test_ends_its_line_when_the_work_fails(clock, terminal):
