@@ -21,7 +21,7 @@ from srdice_tf.experiments import setup
 from srdice_tf.experiments import truths
 from srdice_tf.logging import metrics as metrics_lib
 from srdice_tf.logging import progress as progress_lib
-from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import clients
 from srdice_tf.reports import curves
 from srdice_tf.reports import selection as selection_report
 
@@ -122,7 +122,7 @@ def resolve(
         f' --reverb_address={config.reverb_address}, whose data are used.'
     )
   if config.reverb_address:
-    client = client_lib.ReplayClient(config.reverb_address, server_timeout)
+    client = clients.ReplayClient(config.reverb_address, server_timeout)
     found = provenance.of_server(client)
   else:
     found = config.dataset_dir and provenance.of_directory(config.dataset_dir)

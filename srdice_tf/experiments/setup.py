@@ -17,14 +17,14 @@ from srdice_tf.estimators import problem as problem_lib
 from srdice_tf.experiments import provenance
 from srdice_tf.networks import frames
 from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.policies import action_checks
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
-from srdice_tf.policies import checks
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
-from srdice_tf.replay import client as client_lib
-from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import clients
+from srdice_tf.replay import directories
+from srdice_tf.replay import servers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,8 +102,8 @@ class Task:
     policy = config.policy or loading.PRETRAINED
     self.base = loading.load(policy, config.env_id, *self._specs)
     behaviour = config.behaviour_policy or loading.behaviour_name(policy, name)
-    other = self.base if behaviour == policy else self._load_other(
-        behaviour, config.env_id
+    other = self.base if behaviour == policy else loading.load(
+        behaviour, config.env_id, *self._specs, 'behaviour_policy'
     )
     noise = settings.for_policies(setting, config, self.base, other)
     size = config.num_transitions or setting.num_transitions
@@ -139,13 +139,6 @@ class Task:
             **{number: getattr(config, number) for number in numbers},
         },
     }
-
-  def _load_other(self, name: str, env_id: str):
-    try:
-      return loading.load(name, env_id, *self._specs)
-    except errors.UserError as error:
-      message = str(error).replace('--policy', '--behaviour_policy')
-      raise errors.UserError(message) from error
 
   def _check_separate(self):
     config = self.config
@@ -206,8 +199,8 @@ class Task:
   def _collect(self, path: str, seed: int):
     self.check_memory()
     config = self.collect_config(seed)
-    directory = directory_lib.DatasetDirectory(path)
-    with server_lib.ReplayServer(directory, config.num_transitions) as server:
+    directory = directories.DatasetDirectory(path)
+    with servers.ReplayServer(directory, config.num_transitions) as server:
       collection.collect(config, self.behaviour, server)
 
   def served_dataset(
@@ -218,7 +211,7 @@ class Task:
     Raises:
       UserError: if it is not full, or its data are other ones.
     """
-    client = client_lib.ReplayClient(address, timeout)
+    client = clients.ReplayClient(address, timeout)
     found = provenance.of_server(client)
     found.follow(self.config, seed)
     found.check_policy(self.config, self.config)
@@ -269,7 +262,7 @@ def make_problem(
   make_inputs = (
       frames.FrameInputs if has_frames(specs) else inputs_lib.VectorInputs
   )
-  with checks.one_line():
+  with action_checks.one_line():
     return problem_lib.Problem(
         dataset, actions.target_actions(policy), make_inputs(*specs), gamma,
         mdp=mdp,

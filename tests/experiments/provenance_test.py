@@ -13,9 +13,9 @@ from srdice_tf.estimators import config as config_lib
 from srdice_tf.experiments import ope
 from srdice_tf.experiments import setup
 from srdice_tf.experiments import truths
-from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import writer as writer_lib
+from srdice_tf.replay import directories
+from srdice_tf.replay import servers
+from srdice_tf.replay import writers
 from tests import fixtures
 
 _ENV = 'FiveStateChain'
@@ -146,7 +146,7 @@ def test_the_datas_policy_is_another_by_now(tmp_path):
 
 @pytest.mark.parametrize('name', ['policy_checksum', 'environment', 'seed'])
 def test_a_description_that_was_edited_is_refused(data, tmp_path, name):
-  description = directory_lib.DatasetDirectory(str(data)).read()
+  description = directories.DatasetDirectory(str(data)).read()
   description['collectors'][0][name] = [1]
   (tmp_path / 'dataset.json').write_text(json.dumps(description))
   match = rf'{name} in its description is \[1\]; it was edited'
@@ -198,14 +198,14 @@ def test_one_data_set_is_not_that_of_several_seeds(data):
 def test_an_empty_directory_is_filled_as_asked_for(table, tmp_path):
   task = _task(table, setting='noise', num_transitions=60)
   ope.run(_config(task, tmp_path / 'data', seed=2), str(tmp_path / 'run'))
-  found = directory_lib.DatasetDirectory(str(tmp_path / 'data')).read()
+  found = directories.DatasetDirectory(str(tmp_path / 'data')).read()
   fields = 'setting', 'num_transitions', 'seed', 'epsilon', 'greedy_probability'
   assert [found[name] for name in fields] == ['noise', 60, 2, 0.2, 0.2]
   assert found['policy'] == str(table)
 
 
 def test_a_collection_that_was_stopped_goes_on(table, tmp_path, monkeypatch):
-  write = writer_lib.BatchWriter.__call__
+  write = writers.BatchWriter.__call__
 
   def fail(self, transition):
     if self.call == 50:
@@ -214,7 +214,7 @@ def test_a_collection_that_was_stopped_goes_on(table, tmp_path, monkeypatch):
 
   task = _task(table, setting='main', epsilon=0.4, num_transitions=100)
   with monkeypatch.context() as patch, pytest.raises(ValueError):
-    patch.setattr(writer_lib.BatchWriter, '__call__', fail)
+    patch.setattr(writers.BatchWriter, '__call__', fail)
     setup.Task(task).dataset(str(tmp_path), 5)
   match = '--num_transitions=60: .* have 100'
   with pytest.raises(errors.UserError, match=match):
@@ -229,7 +229,7 @@ class _Served:
   """A server in this process, with collectors that have finished."""
 
   def __init__(self):
-    self.server = server_lib.ReplayServer(capacity=2000)
+    self.server = servers.ReplayServer(capacity=2000)
     self.address = self.server.client.address
 
   def collect(self, config: setup.TaskConfig, seed=0, collector=0):
