@@ -12,24 +12,33 @@ quiet.install()
 from absl import flags
 
 from binaries import cli
-from srdice_tf.benchmarks import data
-from srdice_tf.benchmarks import estimators
-from srdice_tf.benchmarks import frames
-from srdice_tf.benchmarks import linear
-from srdice_tf.benchmarks import whole
+from srdice_tf.benchmarks import agent_costs
+from srdice_tf.benchmarks import data_costs
+from srdice_tf.benchmarks import frame_step_costs
+from srdice_tf.benchmarks import linear_costs
+from srdice_tf.benchmarks import program_costs
+from srdice_tf.benchmarks import step_costs
 
 _GROUPS = {
-    'batch': lambda n: data.batching('HalfCheetah-v4', 25, max(n // 250, 1)),
-    'collect': lambda n: data.collecting('HalfCheetah-v4', n, goal=0.5)
-    + data.collecting('Hopper-v4', n, goal=None)
-    + data.collecting('ALE/Pong-v5', max(n // 10, 1), goal=None),
-    'linear': lambda n: linear.accumulating(n, num_features=1024),
-    'memory': lambda n: data.frame_memory('ALE/Pong-v5', max(2 * n // 5, 1)),
-    'steps': lambda n: estimators.steps(num_transitions=n),
-    'frames': lambda n: frames.steps(max(n // 50, 100)),
-    'td3': lambda n: whole.td3('HalfCheetah-v4'),
-    'frames_memory': lambda n: whole.frames_memory('ALE/Pong-v5', 4 * n),
-    'ope_memory': lambda n: whole.ope_memory('Humanoid-v4', 10 * n),
+    'batch': lambda n: data_costs.batching(
+        'HalfCheetah-v4', 25, max(n // 250, 1)
+    ),
+    'collect': lambda n: data_costs.collecting('HalfCheetah-v4', n, goal=0.5)
+    + data_costs.collecting('Hopper-v4', n, goal=None)
+    + data_costs.collecting('ALE/Pong-v5', max(n // 10, 1), goal=None),
+    'linear': lambda n: linear_costs.accumulating(n, num_features=1024),
+    'memory': lambda n: data_costs.frame_memory(
+        'ALE/Pong-v5', max(2 * n // 5, 1)
+    ),
+    'steps': lambda n: step_costs.steps(num_transitions=n),
+    'frames': lambda n: frame_step_costs.steps(max(n // 50, 100)),
+    'td3': lambda n: agent_costs.learning('HalfCheetah-v4')
+    + agent_costs.updating('HalfCheetah-v4')
+    + agent_costs.stepping('HalfCheetah-v4'),
+    'frames_memory': lambda n: program_costs.frames_memory(
+        'ALE/Pong-v5', 4 * n
+    ),
+    'ope_memory': lambda n: program_costs.ope_memory('Humanoid-v4', 10 * n),
 }
 _ONLY = flags.DEFINE_multi_enum(
     'only', None, list(_GROUPS), 'What to measure; default: everything.'

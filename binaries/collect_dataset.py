@@ -18,7 +18,7 @@ from binaries import cli
 from binaries import common_flags
 from srdice_tf import collection
 from srdice_tf import errors
-from srdice_tf.experiments import setup
+from srdice_tf.experiments import tasks
 from srdice_tf.policies import seeded
 from srdice_tf.replay import directories
 from srdice_tf.replay import servers
@@ -59,8 +59,8 @@ _SERVER_TIMEOUT = common_flags.define_server_timeout()
 
 def main(_) -> None:
   start = time.time()
-  task = setup.Task(
-      setup.TaskConfig(_ENV.value, num_envs=_NUM_ENVS.value or 0, **_DATA())
+  task = tasks.Task(
+      tasks.TaskConfig(_ENV.value, num_envs=_NUM_ENVS.value or 0, **_DATA())
   )
   config = task.collect_config(_SEED.value, _COLLECTOR.value)
   with _server(task) as server:
@@ -71,7 +71,7 @@ def main(_) -> None:
   print(summaries.of_collection(description, place, time.time() - start))
 
 
-def _server(task: setup.Task):
+def _server(task: tasks.Task):
   if _REVERB_ADDRESS.value:
     if _DATASET_DIR.value:
       raise errors.UserError(

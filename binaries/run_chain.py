@@ -18,7 +18,7 @@ from absl import flags
 from binaries import cli
 from binaries import common_flags
 from srdice_tf.experiments import chain
-from srdice_tf.reports import chain as report
+from srdice_tf.reports import chain_table
 
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', os.path.join('runs', 'chain'), 'Where the run is kept.'
@@ -29,12 +29,12 @@ _SETTINGS = common_flags.define_fields(chain.ChainConfig)
 def main(_) -> None:
   config = chain.ChainConfig(**_SETTINGS())
   curves = chain.run(config, _OUTPUT_DIR.value)
-  print(report.table(curves))
+  print(chain_table.table(curves))
   print(
       f'picture       {os.path.join(_OUTPUT_DIR.value, chain.PICTURE)}\n'
       f'next          tensorboard --logdir={_OUTPUT_DIR.value}'
   )
-  report.check_finite(curves, _OUTPUT_DIR.value)
+  chain_table.check_finite(curves, _OUTPUT_DIR.value)
 
 
 if __name__ == '__main__':

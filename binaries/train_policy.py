@@ -25,7 +25,7 @@ from srdice_tf.agents import shipping
 from srdice_tf.agents import trainer
 from srdice_tf.logging import progress
 from srdice_tf.logging import tensorboard
-from srdice_tf.reports import agents
+from srdice_tf.reports import agent_training
 
 _ENV = common_flags.define_env()
 _SEED = common_flags.define_seed()
@@ -78,10 +78,10 @@ def main(_) -> None:
       'runs', 'train', config.env_id.replace('/', '_'), name
   )
   if _SHIP.value:
-    print(agents.row(shipping.ship(output_dir)))
+    print(agent_training.row(shipping.ship(output_dir)))
     return
   with config_file.hold(output_dir):
-    run = trainer.Trainer(config, output_dir, _SETTINGS())
+    run = trainer.AgentTrainer(config, output_dir, _SETTINGS())
     label = f'{config.env_id} {name}'
     with progress.Progress(config.num_steps, 'steps', label, run.step) as bar:
       run.train(
@@ -91,7 +91,7 @@ def main(_) -> None:
           log=tensorboard.TensorBoard(run.files.path('events')).write,
       )
     run.close()
-    print(agents.finish(run.config, run.files))
+    print(agent_training.finish(run.config, run.files))
 
 
 if __name__ == '__main__':

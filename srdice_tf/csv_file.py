@@ -3,9 +3,10 @@
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
-import csv
 import io
 import os
+
+import pandas as pd
 
 from srdice_tf import errors
 
@@ -15,14 +16,17 @@ def read(
     columns: Sequence[str],
     advice: str,
     text_columns: Collection[str] = (),
+    is_growing: bool = False,
 ) -> list[dict]:
   """Returns the rows of a table by name; none if there is no file.
 
   Args:
     path: of the file.
     columns: their names, in this order.
-    advice: ends the message, such as 'remove it to run anew'.
-    text_columns: those that are no numbers.
+    advice: ends the message, such as 'remove it to run again'.
+    text_columns: those that are not numbers.
+    is_growing: whether lines are appended to it, so that the last one may be
+      unfinished; such a line is left out.
 
   Raises:
     UserError: if it is not such a table; the file and line are named.
@@ -30,43 +34,38 @@ def read(
   if not os.path.exists(path):
     return []
   try:
-    with open(path, newline='', encoding='utf-8') as file:
-      text = file.read()
-    lines = list(csv.reader(io.StringIO(text), strict=True))
-  except (OSError, ValueError, csv.Error) as error:
-    raise errors.UserError(
-        f'{path}: cannot be read ({error}); {advice}.'
-    ) from error
-  header = ','.join(columns)
-  if not lines or lines[0] != list(columns):
-    found = ','.join(lines[0])[:80] if lines else 'nothing'
-    raise errors.UserError(
-        f'{path}: found {found!r}, expected {header}; {advice}.'
-    )
-  if not text.endswith('\n'):
-    raise errors.UserError(
-        f'{path}: is cut short in line {len(lines)}; {advice}.'
-    )
+    with open(path, 'rb') as file:
+      content = file.read()
+    end = content.rfind(b'\n') + 1
+    if is_growing and not end:
+      return []
+    whole = io.BytesIO(content[:end])
+    cells = pd.read_csv(whole, header=None, dtype=str, keep_default_na=False)
+  except (OSError, ValueError) as error:  # pandas' own are ValueErrors.
+    reason = ' '.join(str(error).split())
+    raise errors.at(path, f'cannot be read ({reason})', advice) from error
+  wanted = f'expected {",".join(columns)}; {advice}'
+  header, *lines = cells.itertuples(index=False, name=None)
+  if header != tuple(columns):
+    raise errors.at(path, f'found {",".join(header)[:80]!r}', wanted)
+  if end < len(content) and not is_growing:
+    raise errors.at(path, f'is cut short in line {len(lines) + 2}', advice)
   rows = []
-  for number, cells in enumerate(lines[1:], 2):
+  for number, line in enumerate(lines, 2):
     try:
       rows.append({
           name: cell if name in text_columns else float(cell)
-          for name, cell in zip(columns, cells, strict=True)
+          for name, cell in zip(columns, line)
       })
     except ValueError as error:
-      found = ','.join(cells)[:80]
-      raise errors.UserError(
-          f'{path}: line {number} is {found!r}, expected {header}; {advice}.'
-      ) from error
+      shown = ','.join(line)[:80]
+      raise errors.at(path, f'line {number} is {shown!r}', wanted) from error
   return rows
 
 
 def write(path: str, columns: Sequence[str], rows: Iterable[Sequence]):
   """Writes a table that is there whole or not at all."""
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
-  writer.writerows([columns, *rows])
-  with open(f'{path}.tmp', 'w', encoding='utf-8', newline='') as file:
-    file.write(text.getvalue())
+  # Objects are written as they are: an integer beside a NaN stays one.
+  table = pd.DataFrame(list(rows), columns=list(columns), dtype=object)
+  table.to_csv(f'{path}.tmp', index=False, na_rep='nan')
   os.replace(f'{path}.tmp', path)

@@ -12,7 +12,8 @@ import tensorflow as tf
 from srdice_tf import checkpoints
 from srdice_tf import errors
 from srdice_tf import interrupts
-from srdice_tf.estimators import base
+from srdice_tf.estimators import estimator
+from srdice_tf.estimators import phases
 
 _WEIGHTS = 'weights'
 
@@ -88,7 +89,7 @@ class _Progress(tf.Module):
     return float(self.seconds) / int(self.steps) + others
 
 
-class Trainer(tf.Module):
+class PhaseTrainer(tf.Module):
   """Runs the phases of estimators, each phase once, resumable at any time.
 
   A phase that several estimators share is trained with the first of them. An
@@ -97,7 +98,7 @@ class Trainer(tf.Module):
 
   def __init__(
       self,
-      estimators: dict[str, base.Estimator],
+      estimators: dict[str, estimator.Estimator],
       directory: str | None = None,
       interval: int = 1000,
   ):
@@ -131,8 +132,7 @@ class Trainer(tf.Module):
 
   def seconds_of(self, method: str) -> float:
     """Returns the time that the training of an estimator's phases took."""
-    phases = self._estimators[method].phases
-    return sum(float(self._progress[phase.name].seconds) for phase in phases)
+    return sum(float(progress.seconds) for progress in self._parts(method))
 
   def seconds_left(self) -> float | None:
     """Returns how long the rest takes; None as long as nothing tells.
@@ -154,8 +154,12 @@ class Trainer(tf.Module):
     return left
 
   def has_diverged(self, method: str) -> bool:
-    phases = self._estimators[method].phases
-    return any(bool(self._progress[phase.name].diverged) for phase in phases)
+    return any(bool(progress.diverged) for progress in self._parts(method))
+
+  def _parts(self, method: str) -> list[_Progress]:
+    """Returns how far each phase of an estimator is."""
+    names = [phase.name for phase in self._estimators[method].phases]
+    return [self._progress[name] for name in names]
 
   def run(self, on_report: Callable[[Report], None] = lambda report: None):
     """Trains what is not trained yet.
@@ -163,13 +167,13 @@ class Trainer(tf.Module):
     An interrupt stops it within seconds. Steps of compiled phases are kept; a
     step that is not compiled is cut off, and taken anew.
     """
-    for method, estimator in self._estimators.items():
-      for phase in estimator.phases:
-        if self.has_diverged(method):
+    for name, method in self._estimators.items():
+      for phase in method.phases:
+        if self.has_diverged(name):
           break
-        self._run_phase(method, estimator, phase, on_report)
+        self._run_phase(method, phase, on_report)
 
-  def _run_phase(self, method, estimator, phase, on_report):
+  def _run_phase(self, method, phase, on_report):
     progress = self._progress[phase.name]
     start = time.monotonic()
     phase.prepare()
@@ -182,7 +186,7 @@ class Trainer(tf.Module):
       while progress.steps < end:
         self._call(phase, call, pace, end, start)
         start = time.monotonic()
-      self._report(method, estimator, phase, on_report)
+      self._report(method, phase, on_report)
       progress.other_seconds += time.monotonic() - start
       progress.other_steps += self._interval
       start = time.monotonic()
@@ -204,7 +208,7 @@ class Trainer(tf.Module):
       self._save()
       interrupt.reraise()
 
-  def _report(self, method, estimator, phase, on_report):
+  def _report(self, method, phase, on_report):
     progress = self._progress[phase.name]
     step, count = int(progress.steps), int(progress.steps - progress.reported)
     # In single precision, as compiled steps are summed.
@@ -215,10 +219,12 @@ class Trainer(tf.Module):
     }
     try:
       estimate = None
-      if phase is estimator.phases[-1]:
-        estimate = _estimate(estimator, step, phase)
+      if phase is method.phases[-1]:
+        estimate = _estimate(method, step, phase)
       on_report(
-          Report(method, phase.name, step, phase.num_steps, metrics, estimate)
+          Report(
+              method.name, phase.name, step, phase.num_steps, metrics, estimate
+          )
       )
     except KeyboardInterrupt:
       self._save()  # Resumed, it makes the report again.
@@ -239,14 +245,14 @@ class Trainer(tf.Module):
     )
 
 
-def _estimate(estimator: base.Estimator, done: int, phase: base.Phase) -> float:
+def _estimate(
+    method: estimator.Estimator, done: int, phase: phases.Phase
+) -> float:
   is_whole = done == phase.num_steps
-  return float(
-      estimator.estimate() if is_whole else estimator.interim_estimate()
-  )
+  return float(method.estimate() if is_whole else method.interim_estimate())
 
 
-def take_steps(phase: base.Phase) -> Callable[[int, dict], dict[str, float]]:
+def take_steps(phase: phases.Phase) -> Callable[[int, dict], dict[str, float]]:
   """Returns a function that takes n steps and adds their metrics to sums.
 
   However n steps are cut into calls, sums are the same to the last bit.
@@ -319,7 +325,8 @@ def _restore(checkpoint, path: str | None):
       tf.errors.OpError, ValueError, OSError, AssertionError
   ) as error:
     reason = str(error).strip().splitlines()[0]
-    raise errors.UserError(
-        f'{os.path.relpath(path)}: the checkpoint cannot be read ({reason});'
-        ' remove it to train anew.'
+    raise errors.at(
+        os.path.relpath(path),
+        f'the checkpoint cannot be read ({reason})',
+        'remove it to train anew',
     ) from error

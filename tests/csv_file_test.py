@@ -1,5 +1,7 @@
 """Tests of tables on disk: what is damaged is one line that names the file."""
 
+import math
+
 import pytest
 
 from srdice_tf import csv_file
@@ -8,8 +10,8 @@ from srdice_tf import errors
 _COLUMNS = ('name', 'x', 'y')
 
 
-def _read(path):
-  return csv_file.read(str(path), _COLUMNS, 'remove it', ('name',))
+def _read(path, **kwargs):
+  return csv_file.read(str(path), _COLUMNS, 'remove it', ('name',), **kwargs)
 
 
 def test_what_is_written_is_read(tmp_path):
@@ -19,6 +21,26 @@ def test_what_is_written_is_read(tmp_path):
   first, second = _read(path)
   assert first == {'name': 'a', 'x': 1.0, 'y': 0.1}
   assert second['name'] == 'b' and second['x'] != second['x']
+  assert path.read_text() == 'name,x,y\na,1,0.1\nb,nan,2\n'
+
+
+def test_numbers_keep_their_bits(tmp_path):
+  path = tmp_path / 'a.csv'
+  values = [1.0 / 3.0, 1e-300, 5e-324, 0.1 + 0.2, -math.inf, 2.0**53 + 2.0]
+  csv_file.write(str(path), _COLUMNS, [('"a, b"', x, -0.0) for x in values])
+  rows = _read(path)
+  assert [row['x'] for row in rows] == values
+  assert rows[0]['name'] == '"a, b"'
+  assert math.copysign(1.0, rows[0]['y']) == -1.0
+
+
+def test_a_growing_table_may_end_in_the_middle_of_a_line(tmp_path):
+  path = tmp_path / 'a.csv'
+  for text, count in (('', 0), ('na', 0), ('name,x,y\na,1,2\nb,3', 1)):
+    path.write_text(text)
+    assert len(_read(path, is_growing=True)) == count
+  with pytest.raises(errors.UserError, match='is cut short in line 3; remove'):
+    _read(path)
 
 
 @pytest.mark.parametrize(

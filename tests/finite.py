@@ -10,8 +10,8 @@ from srdice_tf import finite
 from srdice_tf.data import datasets
 from srdice_tf.data import stacking
 from srdice_tf.environments import finite_mdps
-from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.estimators import problems
+from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import actions
 from srdice_tf.policies import probability_tables
 
@@ -71,10 +71,10 @@ class FiniteProblem:
         array_spec.BoundedArraySpec((), np.int64, 0, num_actions - 1),
     )
     self.target = probability_tables.TabularPolicy(*self.specs, self.policy)
-    self.problem = problem_lib.Problem(
+    self.problem = problems.Problem(
         self.dataset,
         actions.target_actions(self.target),
-        inputs_lib.VectorInputs(*self.specs),
+        vector_inputs.VectorInputs(*self.specs),
         GAMMA,
         mdp=mdp,
     )

@@ -31,7 +31,7 @@ _ALLOWED = {
     # Estimation.
     'losses': _BASE,
     'networks': _BASE | {'losses'},
-    'estimators': _BASE | {'losses', 'networks'},
+    'estimators': _BASE | {'losses', 'networks', 'evaluation'},
     'training': _BASE | {'losses', 'networks', 'estimators'} | _SERVICES,
     # Data.
     'environments': _BASE,

@@ -8,7 +8,7 @@ import pytest
 
 from srdice_tf import errors
 from srdice_tf import ranges
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +69,7 @@ def test_numbers_that_tensorflow_does_not_have_are_refused(field):
 
 _FIELDS = [
     field
-    for field in dataclasses.fields(config_lib.Config)
+    for field, _ in hyperparameters.fields().values()
     if field.type in (int, float)
 ]
 
@@ -78,7 +78,7 @@ _FIELDS = [
 def test_each_number_of_the_estimators_has_a_range(field):
   for value in (-1, math.nan, math.inf):
     with pytest.raises(errors.UserError, match=f'--{field.name}='):
-      config_lib.Config(**{field.name: value})
+      hyperparameters.Hyperparameters(**{field.name: value})
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_each_number_of_the_estimators_has_a_range(field):
 )
 def test_sizes_that_cannot_fit_the_memory_are_refused(name):
   with pytest.raises(errors.UserError, match=rf'--{name}=\d+: needs .*at most'):
-    config_lib.Config(**{name: 2**31 - 1})
+    hyperparameters.Hyperparameters(**{name: 2**31 - 1})
 
 
 def test_draws_that_would_take_hours_are_refused():
   with pytest.raises(errors.UserError, match='from 0 to 100,000'):
-    config_lib.Config(bootstrap_draws=10**7)
+    hyperparameters.Hyperparameters(bootstrap_draws=10**7)
 
 
 def test_lists_have_members_each_once():

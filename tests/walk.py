@@ -4,8 +4,8 @@ import numpy as np
 from tf_agents.specs import array_spec
 
 from srdice_tf.data import datasets
-from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.estimators import problems
+from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import actions
 from srdice_tf.policies import composed
 
@@ -22,11 +22,11 @@ def policy():
   return composed.UniformPolicy(*SPECS)
 
 
-def problem(dataset) -> problem_lib.Problem:
-  return problem_lib.Problem(
+def problem(dataset) -> problems.Problem:
+  return problems.Problem(
       dataset,
       actions.target_actions(policy()),
-      inputs_lib.VectorInputs(*SPECS),
+      vector_inputs.VectorInputs(*SPECS),
       GAMMA,
   )
 

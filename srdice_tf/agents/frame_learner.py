@@ -7,9 +7,9 @@ import reverb
 import tensorflow as tf
 
 from srdice_tf.agents import collector
+from srdice_tf.agents import experience_server
 from srdice_tf.agents import learner
 from srdice_tf.agents import priorities
-from srdice_tf.agents import replay_server
 from srdice_tf.environments import batched
 
 _STEP_TYPE, _ACTION, _REWARD, _DISCOUNT = range(4)
@@ -47,7 +47,7 @@ class FrameLearner(learner.Learner):
         tf.zeros((self._capacity, 4)), trainable=False
     )  # [C, 4]
     self._num_added = 0
-    self._server = replay_server.ReplayServer(self._make_table)
+    self._server = experience_server.ExperienceServer(self._make_table)
 
   def _make_table(self, name: str) -> reverb.Table:
     parameters = self._parameters
@@ -135,7 +135,7 @@ class FrameLearner(learner.Learner):
     length = tf.reduce_sum(alive, axis=1)  # [B]
     not_done = tf.where(alive > 0.0, steps[..., _DISCOUNT], 1.0)  # [B, N]
     next_rows = rows + self._num_envs * tf.cast(length, tf.int32)  # [B]
-    parts = collector.Transitions(
+    parts = collector.Steps(
         observation=self.observations(rows),
         action=steps[:, 0, _ACTION],
         reward=tf.reduce_sum(powers * alive * steps[..., _REWARD], axis=1),

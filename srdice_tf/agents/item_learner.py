@@ -35,7 +35,7 @@ class ItemLearner(learner.Learner):
     samples, weights = self._priorities.sample()
     parts = [np.stack(column) for column in zip(*(s.data for s in samples))]
     loss, td_errors = self._train(
-        collector.Transitions(*map(tf.constant, parts)), tf.constant(weights)
+        collector.Steps(*map(tf.constant, parts)), tf.constant(weights)
     )
     self._priorities.update(samples, td_errors.numpy())
     return float(loss)

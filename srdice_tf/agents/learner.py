@@ -11,7 +11,7 @@ from tf_agents.trajectories import trajectory
 from srdice_tf.agents import collector
 
 
-def as_experience(agent: tf_agent.TFAgent, parts: collector.Transitions):
+def as_experience(agent: tf_agent.TFAgent, parts: collector.Steps):
   """Returns transitions as the agent takes them.
 
   Each is marked as MID to MID: the discount alone says what terminates.
@@ -42,7 +42,7 @@ class Learner(abc.ABC):
     return len(block.reward)
 
   @abc.abstractmethod
-  def add(self, block: collector.Transitions):
+  def add(self, block: collector.Steps):
     """Stores a block."""
 
   @abc.abstractmethod

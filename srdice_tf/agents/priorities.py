@@ -11,7 +11,7 @@ import numpy as np
 import reverb
 
 from srdice_tf.agents import configs
-from srdice_tf.agents import replay_server
+from srdice_tf.agents import experience_server
 
 _DIRECTORY = 'priorities'
 
@@ -23,7 +23,7 @@ class Priorities:
     self._parameters = parameters
     self._max_size = max_size
     self.max_priority = 1.0
-    self.server = replay_server.ReplayServer(self._make_table)
+    self.server = experience_server.ExperienceServer(self._make_table)
 
   def _make_table(self, name: str) -> reverb.Table:
     return reverb.Table(

@@ -11,10 +11,10 @@ from srdice_tf import config_file
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.agents import configs
-from srdice_tf.agents import evaluation
 from srdice_tf.agents import factory
+from srdice_tf.agents import policy_returns
 from srdice_tf.agents import run_files
-from srdice_tf.evaluation import truth
+from srdice_tf.evaluation import rollouts
 from srdice_tf.policies import base
 from srdice_tf.policies import settings
 from srdice_tf.policies import weights
@@ -260,7 +260,7 @@ def write_weights(env_id: str, snapshot: str, path: str) -> dict[str, float]:
 
 def _agreement(env_id, first_path, second_path, num_steps=1_000) -> float:
   first, second = (
-      evaluation.compiled_actions(load_policy(env_id, path))
+      policy_returns.compiled_actions(load_policy(env_id, path))
       for path in (first_path, second_path)
   )
   env = environments.load_batch(env_id, 4, _SEED)
@@ -276,10 +276,10 @@ def _agreement(env_id, first_path, second_path, num_steps=1_000) -> float:
 def measure(env_id: str, path: str, gamma: float) -> dict:
   """Returns the figures of the weights in `path`, as the card has them."""
   policy = load_policy(env_id, path)
-  evaluator = evaluation.Evaluator(env_id, NUM_EPISODES, _SEED)
-  returns = evaluator.returns(evaluation.compiled_actions(policy), 0)
+  evaluator = policy_returns.Evaluator(env_id, NUM_EPISODES, _SEED)
+  returns = evaluator.returns(policy_returns.compiled_actions(policy), 0)
   evaluator.close()
-  target = truth.policy_value(
+  target = rollouts.policy_value(
       env_id,
       settings.target_policy(policy),
       gamma,

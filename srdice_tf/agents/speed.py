@@ -27,7 +27,7 @@ def measure_td3(env_id: str, num_blocks: int = 20) -> Speed:
   parameters = configs.Td3Config(random_steps=1_000, replay_capacity=100_000)
   config = configs.TrainConfig(env_id, hyperparameters=parameters)
   with tempfile.TemporaryDirectory() as directory:
-    run = trainer.Trainer(config, directory)
+    run = trainer.AgentTrainer(config, directory)
     while run.updates == 0:  # The first updates are slow: tracing.
       run.train_block()
     run.seconds.update(collect=0.0, learn=0.0)

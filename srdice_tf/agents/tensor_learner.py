@@ -9,8 +9,8 @@ import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
 from srdice_tf.agents import collector
+from srdice_tf.agents import experience_server
 from srdice_tf.agents import learner
-from srdice_tf.agents import replay_server
 
 
 class TensorLearner(learner.Learner):
@@ -49,7 +49,7 @@ class TensorLearner(learner.Learner):
         tf.zeros((self._capacity, width)), trainable=False
     )  # [C, D]
     self._num_added = 0
-    self._server = replay_server.ReplayServer(
+    self._server = experience_server.ExperienceServer(
         lambda name: reverb.Table(
             name=name,
             sampler=reverb.selectors.Fifo(),
@@ -104,9 +104,9 @@ class TensorLearner(learner.Learner):
     ]
     return np.concatenate(columns, axis=1)  # [N, D]
 
-  def _unpack(self, rows) -> collector.Transitions:
+  def _unpack(self, rows) -> collector.Steps:
     parts = tf.split(rows, self._sizes, axis=1)
-    return collector.Transitions(*(
+    return collector.Steps(*(
         tf.reshape(part, (self._batch_size, *shape))
         for part, shape in zip(parts, self._shapes)
     ))

@@ -13,9 +13,9 @@ from srdice_tf import errors
 from srdice_tf import interrupts
 from srdice_tf.agents import collector
 from srdice_tf.agents import configs
-from srdice_tf.agents import evaluation
 from srdice_tf.agents import exploration
 from srdice_tf.agents import factory
+from srdice_tf.agents import policy_returns
 from srdice_tf.agents import run_files
 
 Report = Callable[[int, dict[str, float]], None]
@@ -27,7 +27,7 @@ def _ignore(step: int, values: dict[str, float]):
   del step, values
 
 
-class Trainer:
+class AgentTrainer:
   """One run in one directory; begins where an earlier one was stopped.
 
   All that is random depends on the seed and on the number of the block or of
@@ -63,10 +63,10 @@ class Trainer:
     self._collector = collector.Collector(
         config.env_id, parameters.num_envs, config.seed
     )
-    self._evaluator = evaluation.Evaluator(
+    self._evaluator = policy_returns.Evaluator(
         config.env_id, config.eval_episodes, config.seed + _EVALUATION_SEED
     )
-    self._actions = evaluation.compiled_actions(self.agent.policy)
+    self._actions = policy_returns.compiled_actions(self.agent.policy)
     self.step = self.updates = self._block = 0
     self.last_return = float('nan')
     self._last_evaluation = -1  # None yet.

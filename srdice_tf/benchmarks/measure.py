@@ -6,7 +6,7 @@ import time
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class Measurement:
   """One line of the benchmark.
 
   Attributes:
@@ -24,16 +24,16 @@ class Result:
   detail: str
 
 
-def at_least(name: str, ratio: float, goal: float, detail: str) -> Result:
-  return Result(name, ratio, f'>= {goal}', ratio >= goal, detail)
+def at_least(name: str, ratio: float, goal: float, detail: str) -> Measurement:
+  return Measurement(name, ratio, f'>= {goal}', ratio >= goal, detail)
 
 
-def at_most(name: str, ratio: float, goal: float, detail: str) -> Result:
-  return Result(name, ratio, f'<= {goal}', ratio <= goal, detail)
+def at_most(name: str, ratio: float, goal: float, detail: str) -> Measurement:
+  return Measurement(name, ratio, f'<= {goal}', ratio <= goal, detail)
 
 
-def reported(name: str, ratio: float, detail: str) -> Result:
-  return Result(name, ratio, '', None, detail)
+def reported(name: str, ratio: float, detail: str) -> Measurement:
+  return Measurement(name, ratio, '', None, detail)
 
 
 def rate(work: Callable[[], int]) -> float:

@@ -83,6 +83,10 @@ def _joined(parts: Sequence[np.ndarray], ends: np.ndarray) -> np.ndarray:
 
 def _checked(where: str, episode: Episode) -> Episode:
   """Returns the episode with arrays, if they are of numbers and fit."""
+  if not isinstance(episode, Episode):
+    raise errors.at(
+        where, f'found {type(episode).__name__}', 'expected a data.Episode'
+    )
   parts = {
       'observations': episode.observations,
       'actions': episode.actions,

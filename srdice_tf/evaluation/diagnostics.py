@@ -1,46 +1,26 @@
 """What density ratios tell about the estimate that is made of them."""
 
-import dataclasses
-
 import numpy as np
 
-
-@dataclasses.dataclass(frozen=True)
-class RatioDiagnostics:
-  """Statistics of the ratios of a data set.
-
-  All but the counts and shares are those of the finite ratios, and NaN if
-  there is none; `non_finite_share` says how many were left out.
-  """
-
-  num_ratios: int
-  mean: float
-  # What the mean should be: 1, or less if the target policy's episodes end.
-  expected_mean: float
-  # (sum r)^2 / sum r^2: how many equally weighted transitions say as much.
-  effective_sample_size: float
-  effective_share: float  # Of all transitions.
-  negative_share: float  # A density ratio is never negative; an estimate may.
-  largest: float
-  non_finite_share: float
+from srdice_tf import results
 
 
 def ratio_diagnostics(
-    ratios: np.ndarray, expected_mean: float
-) -> RatioDiagnostics:
+    ratios: np.ndarray, expected_mean: float | None = None
+) -> results.RatioDiagnostics:
   """Returns statistics of any ratios, diverged ones too; never raises.
 
   Args:
     ratios: [n], one for each transition.
-    expected_mean: of correct ratios over the data.
+    expected_mean: of correct ratios over the data; None if nobody knows.
   """
   ratios = np.asarray(ratios, np.float64).ravel()  # [n]
   finite = ratios[np.isfinite(ratios)]
   size = _effective_sample_size(finite)
-  return RatioDiagnostics(
+  return results.RatioDiagnostics(
       num_ratios=ratios.size,
       mean=_mean(finite),
-      expected_mean=float(expected_mean),
+      expected_mean=expected_mean,
       effective_sample_size=size,
       effective_share=size / ratios.size if ratios.size else float('nan'),
       negative_share=_mean(ratios < 0.0),

@@ -19,7 +19,8 @@ def log_error(estimate, truth):
     An error for each estimate: at least log(0.5e-24) = -55.95, inf for an
     infinite estimate, NaN for NaN.
   """
-  difference = np.abs(np.float64(estimate) - np.float64(truth))
+  estimate, truth = (np.asarray(x, np.float64) for x in (estimate, truth))
+  difference = np.abs(estimate - truth)
   # The sum of logarithms is finite where the square would overflow.
   return np.log(0.5) + 2.0 * np.log(np.maximum(difference, MIN_DIFFERENCE))
 

@@ -15,8 +15,9 @@ import tensorflow as tf
 
 from srdice_tf import losses
 from srdice_tf.environments import finite_mdps
-from srdice_tf.estimators import base
-from srdice_tf.estimators import linear
+from srdice_tf.estimators import gradient_steps
+from srdice_tf.estimators import least_squares
+from srdice_tf.estimators import random_streams
 from srdice_tf.networks import stacked
 
 FEATURES = ('tabular', 'inverted', 'dependent')
@@ -60,10 +61,10 @@ class Chain:
     after = mdp.transition.argmax(axis=-1).ravel()  # [10]
     self._after = tf.constant(after, tf.int32)
 
-  def sample(self, shape, rng: tf.random.Generator) -> 'Batch':
+  def sample(self, shape, rng: tf.random.Generator) -> 'ChainBatch':
     """Returns pairs drawn uniformly, `shape` of them."""
     pairs = rng.uniform(shape, 0, self.ratio.size, tf.int32)
-    return Batch(
+    return ChainBatch(
         pairs=pairs,
         next_states=tf.gather(self._after, pairs),
         next_actions=rng.uniform(shape, 0, self.num_actions, tf.int32),
@@ -71,7 +72,7 @@ class Chain:
     )
 
 
-class Batch(NamedTuple):
+class ChainBatch(NamedTuple):
   """Indices [T, B]: of pairs (s, a), of s', and of a' and a0 drawn from pi."""
 
   pairs: tf.Tensor
@@ -80,16 +81,16 @@ class Batch(NamedTuple):
   start_actions: tf.Tensor
 
 
-class Method(tf.Module):
+class ChainMethod(tf.Module):
   """One method, all trials: a step of each, and the ratios they have."""
 
   def __init__(self, name: str, chain: Chain, config, stream: str):
     super().__init__(name=name)
     self._chain = chain
     self._config = config
-    self._rng = base.generator(config.seed, stream)
+    self._rng = random_streams.generator(config.seed, stream)
     self._init_rng = np.random.default_rng(
-        [config.seed, base.stable_hash(stream)]
+        [config.seed, random_streams.stable_hash(stream)]
     )
 
   def _network(self, num_outputs: int) -> stacked.StackedMLP:
@@ -101,15 +102,15 @@ class Method(tf.Module):
         self._init_rng,
     )
 
-  def _sample(self) -> Batch:
+  def _sample(self) -> ChainBatch:
     shape = [self._config.num_trials, self._config.batch_size]
     return self._chain.sample(shape, self._rng)
 
-  def _at_pairs(self, values: tf.Tensor, batch: Batch) -> tf.Tensor:
+  def _at_pairs(self, values: tf.Tensor, batch: ChainBatch) -> tf.Tensor:
     """Returns the values [T, B, ...] at (s, a), given those [T, 10, ...]."""
     return tf.gather(values, batch.pairs, batch_dims=1)
 
-  def _at_next(self, values: tf.Tensor, batch: Batch) -> tf.Tensor:
+  def _at_next(self, values: tf.Tensor, batch: ChainBatch) -> tf.Tensor:
     """Returns the values [T, B, ...] at (s', a'), or their mean over a'."""
     num_actions = self._chain.num_actions
     if self._config.expected_actions:
@@ -117,7 +118,7 @@ class Method(tf.Module):
     pairs = batch.next_states * num_actions + batch.next_actions
     return tf.gather(values, pairs, batch_dims=1)
 
-  def _at_starts(self, values: tf.Tensor, batch: Batch) -> tf.Tensor:
+  def _at_starts(self, values: tf.Tensor, batch: ChainBatch) -> tf.Tensor:
     """Returns the values [T, B or 1, ...] at (x1, a0), or their mean."""
     if self._config.expected_actions:
       return self._means(values)[:, :1]
@@ -142,7 +143,7 @@ class Method(tf.Module):
     raise NotImplementedError
 
 
-class SRDICE(Method):
+class ChainSRDICE(ChainMethod):
   """psi by TD on the current network (tau = 1), w in closed form."""
 
   def __init__(self, chain: Chain, config, stream: str):
@@ -151,7 +152,7 @@ class SRDICE(Method):
     self._psi = self._network(num_features)
     self._optimizer = _sgd(config.srdice_learning_rate)
     self._loss_scale = 0.5 * num_features if config.printed_loss else 1.0
-    squares = linear.LeastSquares(chain.features, ridge=0.0)
+    squares = least_squares.LeastSquares(chain.features, ridge=0.0)
     identity = tf.eye(num_features)
     inverse = tf.stack([squares.solve(row) for row in identity])  # [F, F]
     self._projection = tf.cast(
@@ -172,7 +173,7 @@ class SRDICE(Method):
       error = losses.mean_squared_error(self._at_pairs(psi, batch), target)
       return self._sum_over_trials(self._loss_scale * error)
 
-    value = base.gradient_step(
+    value = gradient_steps.gradient_step(
         self._optimizer, self._psi.trainable_variables, loss
     )
     return {'loss': value}
@@ -183,7 +184,7 @@ class SRDICE(Method):
     return tf.matmul(right_side, self._projection, transpose_b=True)
 
 
-class _NeuralDICE(Method):
+class _NeuralDICE(ChainMethod):
   """Networks f and w, whose steps are taken in turn."""
 
   def __init__(self, name, chain: Chain, config, stream: str, rate: float):
@@ -191,7 +192,7 @@ class _NeuralDICE(Method):
     self._f, self._w = self._network(1), self._network(1)
     self._f_optimizer, self._w_optimizer = _sgd(rate), _sgd(rate)
 
-  def _values(self, batch: Batch) -> losses.DiceValues:
+  def _values(self, batch: ChainBatch) -> losses.DiceValues:
     f = self._f(self._chain.inputs)[..., 0]  # [T, 10]
     return losses.DiceValues(
         w=self._at_pairs(self.ratios(), batch),
@@ -204,7 +205,7 @@ class _NeuralDICE(Method):
     return self._w(self._chain.inputs)[..., 0]
 
 
-class DualDICE(_NeuralDICE):
+class ChainDualDICE(_NeuralDICE):
   """min over f, max over w."""
 
   def __init__(self, chain: Chain, config, stream: str):
@@ -221,7 +222,7 @@ class DualDICE(_NeuralDICE):
           )
       )
 
-    value = base.saddle_step(
+    value = gradient_steps.saddle_step(
         self._f_optimizer,
         self._f.trainable_variables,
         self._w_optimizer,
@@ -231,7 +232,7 @@ class DualDICE(_NeuralDICE):
     return {'objective': value}
 
 
-class GradientDICE(_NeuralDICE):
+class ChainGradientDICE(_NeuralDICE):
   """min over w, max over f and u."""
 
   def __init__(self, chain: Chain, config, stream: str):
@@ -254,22 +255,22 @@ class GradientDICE(_NeuralDICE):
           )
       )
 
-    value = base.gradient_step(
+    value = gradient_steps.gradient_step(
         self._f_optimizer,
         [*self._f.trainable_variables, self._u],
         lambda: -objective(),
     )
     with tf.control_dependencies([value]):
-      base.gradient_step(
+      gradient_steps.gradient_step(
           self._w_optimizer, self._w.trainable_variables, objective
       )
     return {'objective': -value}
 
 
 METHODS = {
-    'srdice': SRDICE,
-    'dual_dice': DualDICE,
-    'gradient_dice': GradientDICE,
+    'srdice': ChainSRDICE,
+    'dual_dice': ChainDualDICE,
+    'gradient_dice': ChainGradientDICE,
 }
 
 

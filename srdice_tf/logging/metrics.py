@@ -8,20 +8,22 @@ import io
 import os
 from typing import NamedTuple
 
-import numpy as np
-import tensorflow as tf
-
+from srdice_tf import csv_file
 from srdice_tf import errors
+from srdice_tf.logging import tensorboard
 
 FILE_NAME = 'metrics.csv'
-# Beside metrics.csv, so that `tensorboard --logdir` finds a run as a whole.
+# Beside metrics.csv, so that `tensorboard --logdir` finds the whole run. Each
+# method has a directory in it and uses the same tags, so that TensorBoard draws
+# all methods into one chart.
 EVENTS_DIRECTORY = 'events'
-_ADVICE = 'remove the run directory to begin anew'
-_MOST_VALUES = 50_000  # Of a histogram.
+# What is known of an estimate, beside what the training tells of itself.
+_OF_ESTIMATES = ('estimate', 'log_error', 'flow_residual')
+_ADVICE = 'remove the run directory to start again'
 
 
 class Metric(NamedTuple):
-  """A row of metrics.csv: one number, so that a new name changes no column."""
+  """A row of metrics.csv: one number, so a new name changes no column."""
 
   method: str
   phase: str
@@ -33,21 +35,25 @@ class Metric(NamedTuple):
 class MetricsWriter:
   """Appends to the metrics of a run directory, new or resumed.
 
-  A caller that saves a checkpoint writes the metrics up to it before, and calls
-  `truncate` when it resumes from it: the CSV then ends up as that of a run that
-  was never interrupted. Events cannot be taken back: TensorBoard shows what is
-  computed again twice, at the same place.
+  A caller that saves a checkpoint first writes the metrics up to it, and calls
+  `truncate` when it resumes from it. The CSV then is that of a run that was
+  never interrupted. Events cannot be taken back: TensorBoard shows twice, at
+  the same place, what is computed again.
   """
 
-  def __init__(self, run_dir: str):
+  def __init__(self, run_dir: str, settings: Mapping | None = None):
+    """Opens the file.
+
+    Args:
+      run_dir: of metrics.csv and the events.
+      settings: numbers and texts by which TensorBoard's HParams compares runs,
+        beside the method.
+    """
     os.makedirs(run_dir, exist_ok=True)
     self.run_dir = run_dir
     self._path = os.path.join(run_dir, FILE_NAME)
-    if os.path.exists(self._path):
-      read_metrics(self._path)  # Refuses what it would not read later.
-    self._events = tf.summary.create_file_writer(
-        os.path.join(run_dir, EVENTS_DIRECTORY)
-    )
+    self._settings = dict(settings or {})
+    self._events = {}  # By method.
     self._open()
 
   def __enter__(self) -> 'MetricsWriter':
@@ -66,14 +72,11 @@ class MetricsWriter:
     ]
     self._file.write(_lines(rows))
     self._file.flush()
-    with self._events.as_default(step=int(step)):  # Flushes at its end.
-      for row in rows:
-        tf.summary.scalar(f'{method}/{phase}/{row.name}', row.value)
+    scalars = {_tag(row): row.value for row in rows}
+    self._events_of(method).write(int(step), scalars)
 
   def histogram(self, method: str, name: str, values, step: int) -> None:
     """Shows the distribution of the finite ones of the values in TensorBoard.
-
-    Of very many, each so-manyth: the event needs 240 bytes for each of them.
 
     Args:
       method: that the values belong to.
@@ -81,16 +84,19 @@ class MetricsWriter:
       values: [n], an array or a tensor.
       step: of the method, in its last phase.
     """
-    values = np.asarray(values, np.float64)  # [n]
-    values = values[:: max(1, -(-values.size // _MOST_VALUES))]
-    with self._events.as_default(step=int(step)):
-      tf.summary.histogram(f'{method}/{name}', values[np.isfinite(values)])
+    self._events_of(method).histogram(int(step), name, values)
 
-  def truncate(self, keep: Callable[[str, str, int], bool]) -> None:
-    """Drops the rows of metrics.csv that are going to be made again.
+  def truncate(self, keep: Callable[[str, str, int], bool]) -> list[Metric]:
+    """Drops the rows of metrics.csv that are going to be written again.
 
     Args:
-      keep: of method, phase and step; whether the checkpoint covers them.
+      keep: takes method, phase and step; whether the checkpoint covers them.
+
+    Returns:
+      The rows that are left.
+
+    Raises:
+      UserError: if the file is damaged.
     """
     rows = read_metrics(self._path)
     kept = [row for row in rows if keep(row.method, row.phase, row.step)]
@@ -99,10 +105,19 @@ class MetricsWriter:
     self._file.close()
     os.replace(f'{self._path}.tmp', self._path)
     self._open()
+    return kept
 
   def close(self) -> None:
     self._file.close()
-    self._events.close()
+    for events in self._events.values():
+      events.close()
+
+  def _events_of(self, method: str) -> tensorboard.TensorBoard:
+    if method not in self._events:
+      path = os.path.join(self.run_dir, EVENTS_DIRECTORY, method)
+      self._events[method] = tensorboard.TensorBoard(path)
+      self._events[method].settings({**self._settings, 'method': method})
+    return self._events[method]
 
   def _open(self) -> None:
     """Opens the file to append whole lines after its last whole line."""
@@ -115,50 +130,37 @@ class MetricsWriter:
       self._file.flush()
 
 
+def _tag(row: Metric) -> str:
+  """Returns the same tag for the same number of any method."""
+  if row.name in _OF_ESTIMATES:
+    return row.name
+  phase = 'train' if row.phase == row.method else row.phase
+  return f'{phase}/{row.name}'
+
+
 def read_metrics(path: str) -> list[Metric]:
-  """Returns the rows of a metrics.csv, which may be in the course of writing.
+  """Returns the rows of a metrics.csv that may be being written.
 
   Args:
     path: of the file.
 
   Raises:
-    errors.UserError: if it is no such file.
+    errors.UserError: if it is not such a file.
   """
-  try:
-    with open(path, 'rb') as file:
-      text = _whole_lines(file.read()).decode()
-  except (OSError, UnicodeDecodeError) as error:
-    raise errors.UserError(
-        f'{path}: cannot be read ({error}); {_ADVICE}.'
-    ) from error
-  lines = list(csv.reader(io.StringIO(text)))
-  header = ','.join(Metric._fields)
-  if lines and lines[0] != list(Metric._fields):
-    found = ','.join(lines[0])
-    raise errors.UserError(
-        f'{path}: found {found[:80]}, expected {header}; {_ADVICE}.'
-    )
-  return [_metric(path, cells, header) for cells in lines[1:]]
-
-
-def _metric(path: str, cells: list[str], header: str) -> Metric:
-  try:
-    method, phase, step, name, value = cells
-    return Metric(method, phase, int(step), name, float(value))
-  except ValueError as error:
-    found = ','.join(cells)
-    raise errors.UserError(
-        f'{path}: found the line {found[:80]!r}, expected {header}; {_ADVICE}.'
-    ) from error
+  if not os.path.exists(path):
+    raise errors.at(path, 'cannot be read, it is not there', _ADVICE)
+  text = ('method', 'phase', 'name')
+  rows = csv_file.read(path, Metric._fields, _ADVICE, text, is_growing=True)
+  return [Metric(**{**row, 'step': int(row['step'])}) for row in rows]
 
 
 def _lines(rows: Iterable[tuple]) -> bytes:
-  """Returns lines of CSV, in which floats are written to the last bit."""
+  """Returns lines of CSV with all digits of each float."""
   text = io.StringIO()
   csv.writer(text, lineterminator='\n').writerows(rows)
   return text.getvalue().encode()
 
 
 def _whole_lines(content: bytes) -> bytes:
-  """Returns the content without a last line that a kill may have torn."""
+  """Returns the content without a last line that a kill has cut."""
   return content[: content.rfind(b'\n') + 1]

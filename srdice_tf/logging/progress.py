@@ -1,20 +1,35 @@
 """A progress line with rate and remaining time."""
 
 from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import contextvars
 import math
 import os
-import time
-from typing import TextIO
+import sys
 
-from srdice_tf.logging import quiet
+import tqdm
 
 _TERMINAL_SECONDS = 0.1
 _PLAIN_SECONDS = 10.0
-_MIN_BAR_WIDTH, _MAX_BAR_WIDTH = 5, 20
+_PLAIN = '{desc}{share} {count} {speed} {elapsed}{left}{values}'
+_TERMINAL = _PLAIN.replace('{share}', '{share} |{bar}|')
+
+_is_off = contextvars.ContextVar('is_off', default=False)
+
+
+@contextlib.contextmanager
+def off() -> Iterator[None]:
+  """Shows no progress within the context."""
+  token = _is_off.set(True)
+  try:
+    yield
+  finally:
+    _is_off.reset(token)
 
 
 class Progress:
-  """Shows how far work is, on one line that is drawn anew on a terminal.
+  """Shows how far work is, on one line of a terminal.
 
   Where stderr is no terminal, a plain line is printed every ten seconds and
   one at the end.
@@ -31,8 +46,6 @@ class Progress:
       unit: str = 'steps',
       label: str = '',
       initial: int = 0,
-      stream: TextIO | None = None,
-      clock: Callable[[], float] = time.monotonic,
   ):
     """Makes a line that appears on entering the context.
 
@@ -42,31 +55,21 @@ class Progress:
       label: what is being done.
       initial: work that an earlier run did; rate and remaining time count
         only what is new.
-      stream: to write to; default: the process's own stderr.
-      clock: returns seconds.
     """
-    self._total = total
-    self._unit = unit
-    self._label = label
-    self._initial = initial
-    self._stream = stream
-    self._clock = clock
-    self._done = initial
-    self._seconds_left = None
-    self._fields = {}
+    self._arguments = {
+        'total': total,
+        'unit': unit,
+        'desc': label,
+        'initial': initial,
+    }
 
   def __enter__(self) -> 'Progress':
-    self._stream = self._stream or quiet.terminal()
-    self._is_terminal = self._stream.isatty()
-    self._interval = _TERMINAL_SECONDS if self._is_terminal else _PLAIN_SECONDS
-    self._start = self._clock()
-    self._next = self._start + self._interval
-    if self._is_terminal:
-      self._draw()
+    line = _TerminalLine if sys.stderr.isatty() else _PlainLine
+    self._line = line(disable=_is_off.get(), **self._arguments)
     return self
 
   def __exit__(self, error_type, error, traceback) -> None:
-    self._draw(ended=True)
+    self._line.end()
 
   def update(
       self, done: int, seconds_left: float | None = None, **fields
@@ -74,89 +77,115 @@ class Progress:
     """Sets the work done so far, and values to show; cheap to call often.
 
     Args:
-      done: the work done, that of an earlier run included.
-      seconds_left: of all the rest, NaN if nothing tells yet; default: at the
+      done: the work done, including that of an earlier run.
+      seconds_left: until the end, NaN if nobody knows yet; default: at the
         rate so far.
       **fields: to show, by name.
     """
-    self._done = done
-    self._seconds_left = seconds_left
-    self._fields = fields
-    now = self._clock()
-    if now >= self._next:
-      self._next = now + self._interval
-      self._draw()
+    self._line.show(done, seconds_left, fields)
 
   def expect(self, total: int) -> None:
-    """Sets the amount of work anew, where it shows on the way."""
-    self._total = total
+    """Changes the amount of work, if it is known only on the way."""
+    self._line.total = total
 
-  def _draw(self, ended: bool = False) -> None:
+
+class _Line(tqdm.tqdm):
+  """tqdm's line with our words."""
+
+  monitor_interval = 0  # No thread: each update looks at the clock.
+  _seconds_left = None
+  _values = {}
+  _is_over = False
+
+  def __init__(self, **arguments):
+    # The rate is the mean over all the time; smoothing would forget.
+    super().__init__(file=sys.stderr, smoothing=0, miniters=0, **arguments)
+
+  def show(self, done: int, seconds_left: float | None, values: dict):
+    self._seconds_left, self._values = seconds_left, values
+    self._try(lambda: self.update(done - self.n))
+
+  def end(self):
+    self._is_over = True
+    self._try(self.close)
+
+  def _try(self, draw: Callable[[], object]):
     try:
-      if self._is_terminal:
-        width = _columns(self._stream) - 1
-        line = f'\r{self._line(ended, width)[:width]}\x1b[K'
-        self._stream.write(line + '\n' if ended else line)
-      else:
-        self._stream.write(self._line(ended) + '\n')
-      self._stream.flush()
+      draw()
     except OSError:
-      self._next = float('inf')  # Nobody looks any more; the work goes on.
+      self.disable = True  # Nobody looks any more; the work goes on.
 
-  def _line(self, ended: bool, width: int = 0) -> str:
-    """Returns the line, with a bar in what the rest leaves of the width."""
-    elapsed = self._clock() - self._start
-    rate = (self._done - self._initial) / elapsed if elapsed > 0 else 0.0
-    fraction = min(self._done / self._total, 1.0) if self._total else 1.0
-    parts = [
-        f'{self._done:,}/{self._total:,} {self._unit}',
-        f'{_number(rate)}/s',
-        _duration(elapsed),
-    ]
-    if not ended:
-      left = self._seconds_left
-      if left is None and rate > 0:
-        left = (self._total - self._done) / rate
-      parts.append(f'ETA {_duration(left)}')
-    parts += [f'{name} {_value(value)}' for name, value in self._fields.items()]
-    head = f'{self._label} {fraction:4.0%}'.lstrip()
-    tail = ' '.join(parts)
-    return f'{head} {_bar(fraction, width - len(head + tail) - 2)}{tail}'
-
-
-def _bar(fraction: float, width: int) -> str:
-  """Returns a bar and a space within the width; nothing if it is too small."""
-  width = min(width - 2, _MAX_BAR_WIDTH)  # Without its brackets.
-  if width < _MIN_BAR_WIDTH:
-    return ''
-  filled = int(fraction * width)
-  return '[' + '#' * filled + '.' * (width - filled) + '] '
+  @property
+  def format_dict(self) -> dict:
+    """What the formats name, on top of tqdm's own."""
+    found = super().format_dict
+    done, total, elapsed = self.n, self.total, found['elapsed']
+    rate = (done - self.initial) / elapsed if elapsed > 0 else 0.0
+    left = self._seconds_left
+    if left is None:
+      left = (total - done) / rate if rate else math.nan
+    share = min(done / total, 1.0) if total else 1.0
+    values = (f' {name} {_text(x)}' for name, x in self._values.items())
+    return found | {
+        'prefix': f'{self.desc} '.lstrip(),
+        'share': f'{share:4.0%}',
+        'count': f'{done:,}/{total:,} {self.unit}',
+        'speed': f'{rate:,.0f}/s' if rate >= 100 else f'{rate:.3g}/s',
+        'left': '' if self._is_over else f' ETA {_duration(left)}',
+        'values': ''.join(values),
+    }
 
 
-def _columns(stream: TextIO) -> int:
-  try:
-    # A terminal that does not know its size says 0.
-    return os.get_terminal_size(stream.fileno()).columns or 80
-  except (OSError, ValueError, AttributeError):
-    return 80
+class _TerminalLine(_Line):
+  """One line that is drawn again and again."""
+
+  def __init__(self, **arguments):
+    super().__init__(
+        bar_format=_TERMINAL,
+        ncols=80,
+        nrows=24,
+        mininterval=_TERMINAL_SECONDS,
+        **arguments,
+    )
+
+  @property
+  def format_dict(self) -> dict:
+    try:
+      # As wide as now; a terminal that does not know its size says 0.
+      columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+      columns = 80
+    return super().format_dict | {'ncols': columns}
 
 
-def _duration(seconds: float | None) -> str:
-  """Returns hours, minutes and seconds as '1:02:03' or '2:03'."""
-  if seconds is None or math.isnan(seconds):
-    return '-:--'
-  minutes, seconds = divmod(int(max(seconds, 0) + 0.5), 60)
-  hours, minutes = divmod(minutes, 60)
-  if hours:
-    return f'{hours}:{minutes:02}:{seconds:02}'
-  return f'{minutes}:{seconds:02}'
+class _PlainLine(_Line):
+  """A new line each time, none at the start."""
+
+  def __init__(self, **arguments):
+    super().__init__(
+        bar_format=_PLAIN,
+        mininterval=_PLAIN_SECONDS,
+        delay=_PLAIN_SECONDS,
+        **arguments,
+    )
+
+  def display(self, msg: str | None = None, pos: int | None = None):
+    del pos
+    if msg is None:  # Else tqdm wants to erase what it wrote.
+      print(self, file=self.fp, flush=True)
+
+  def close(self):
+    if not self.disable:
+      self.display()
+    self.leave = False  # tqdm would leave a line without an end.
+    super().close()
 
 
-def _number(value: float) -> str:
-  return f'{value:,.0f}' if abs(value) >= 100 else f'{value:.3g}'
+def _duration(seconds: float) -> str:
+  return '?' if math.isnan(seconds) else tqdm.tqdm.format_interval(seconds)
 
 
-def _value(value) -> str:
+def _text(value) -> str:
   if isinstance(value, str):
     return value
   if isinstance(value, int):

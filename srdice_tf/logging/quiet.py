@@ -1,130 +1,125 @@
-"""Keeps third-party noise off the user's terminal, and only noise.
+"""Keeps what TensorFlow, Reverb and simulators say off the user's terminal.
 
-Binaries call `install` before they import TensorFlow, Reverb or gymnasium.
-Most noise is written by C++ threads straight to file descriptor 2, so that is
-where it is filtered: by `stderr_filter`, a process of its own.
+Binaries call `install` before they import any of them. Their C++ code writes to
+file descriptor 2, which from then on is a log file in the directory for
+temporary files; Python's own `sys.stderr` still is the user's. The log goes
+when the program ends, unless it crashed: then the user is told where it is.
 """
 
 import atexit
+import contextlib
 import logging
 import os
-import pathlib
-import select
-import signal
 import subprocess
 import sys
-from typing import NamedTuple
-from typing import TextIO
+import tempfile
 import warnings
 
+import tqdm
+
 from srdice_tf.logging import signals
-from srdice_tf.logging import stderr_filter
 
 # Set to 1 to see everything.
 VERBOSE_VARIABLE = 'SRDICE_TF_VERBOSE'
 _ENVIRONMENT = {
-    'TF_CPP_MIN_LOG_LEVEL': '1',  # Information; warnings stay.
+    'TF_CPP_MIN_LOG_LEVEL': '1',  # Information; warnings go to the log.
     'PYGAME_HIDE_SUPPORT_PROMPT': '1',
 }
-_SYNC_SECONDS = 5.0
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-
-
-class _Installed(NamedTuple):
-  pid: int
-  pipe: tuple[int, int]  # Device and inode of the pipe behind descriptor 2.
-  acknowledgements: int  # Descriptor with a byte for each sync.
-  terminal: TextIO  # The stderr that the process was started with.
-  process: subprocess.Popen
-
-
-_installed: _Installed | None = None
+# In what Python's loggers and warnings say. Warnings are dropped where they are
+# shown: gymnasium puts its own filters before ours.
+_NOISE = (
+    'Instructions for updating',
+    'is not a valid tf.function parameter name',
+    'Found untraced functions such as',
+    'Encoding a StructuredValue with type',  # Of each policy that is saved.
+    'is out of date',  # The paper's versions of MuJoCo's environments.
+)
+# Waits for a line, which a program that ends by itself writes. One that aborts
+# or is killed writes none: its last words are in the log.
+_GUARD = """\
+read line && exit
+printf '%s\\n' "the program was killed or crashed; $1 ends with:" >&2
+tail -n 10 "$1" >&2"""
 
 
 def install() -> None:
-  """Filters what this process and its children write to stderr from now on.
+  """Sends the noise of this process and its children to a log file.
 
   Ctrl-C is one line from here on, in the imports too.
   """
-  global _installed
-  signals.install(terminal)
-  if _installed or os.environ.get(VERBOSE_VARIABLE, '0') not in ('', '0'):
+  global _log
+  is_verbose = os.environ.get(VERBOSE_VARIABLE, '0') not in ('', '0')
+  if is_verbose or _log:
+    signals.install()
     return
-  for name, value in _ENVIRONMENT.items():
-    os.environ.setdefault(name, value)
-  logging.getLogger('tensorflow').addFilter(_is_not_deprecation)
-  # Of each policy that TF-Agents saves.
-  warnings.filterwarnings('ignore', 'Encoding a StructuredValue with type')
-  try:
-    _installed = _start_filter()
-  except OSError:
-    return  # There is no stderr, or no room for a process: noise it is.
-  atexit.register(sync)
+  os.environ.update({**_ENVIRONMENT, **os.environ})
+  sys.modules['gym_notices'] = None  # TF-Agents' old gym prints one.
+  for name in ('tensorflow', 'absl'):
+    logging.getLogger(name).addFilter(lambda r: not _is_noise(str(r.msg)))
+  warnings.showwarning = _show_warning
+  with contextlib.suppress(OSError):  # No stderr, or no room for a file.
+    _log = _Log()
+  signals.install(_log.remove if _log else lambda: None)
 
 
-def terminal() -> TextIO:
-  """Returns the unfiltered stderr, which may be a terminal."""
-  return _installed.terminal if _is_active() else sys.stderr
+class _Log:
+  """The log file behind descriptor 2, and who tells of it after a crash."""
+
+  def __init__(self):
+    self._pid = os.getpid()
+    stderr = os.dup(2)
+    file, self._path = tempfile.mkstemp('.log', 'srdice_tf-')
+    os.dup2(file, 2)
+    os.close(file)
+    sys.stderr = os.fdopen(
+        stderr, 'w', buffering=1, encoding='utf-8', errors='backslashreplace'
+    )
+    read, self._end = os.pipe()
+    self._guard = subprocess.Popen(
+        ['sh', '-c', _GUARD, 'sh', self._path],
+        stdin=read,
+        stdout=subprocess.DEVNULL,
+        stderr=stderr,
+        start_new_session=True,  # Ctrl-C is not for it.
+    )
+    os.close(read)
+    atexit.register(self.remove)
+    sys.excepthook = self._show_error
+
+  def remove(self):
+    """Removes the log: the user knows how the program ends."""
+    if self._path and os.getpid() == self._pid:
+      with contextlib.suppress(OSError):  # Somebody tidied up before.
+        os.remove(self._path)
+      self._dismiss()
+
+  def _show_error(self, *error):
+    """Shows an error that nobody has caught, and keeps the log."""
+    sys.__excepthook__(*error)
+    if self._path:
+      print(f'log of the libraries: {self._path}', file=sys.stderr)
+      self._dismiss()
+
+  def _dismiss(self):
+    with contextlib.suppress(OSError):
+      os.write(self._end, b'\n')
+    self._path = None
 
 
-def sync() -> None:
-  """Returns when all that was written to stderr so far is passed on."""
-  if not _is_active() or os.getpid() != _installed.pid:
+_log: _Log | None = None
+
+
+def _is_noise(text: str) -> bool:
+  return any(words in text for words in _NOISE)
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None):
+  """Shows a warning; on a terminal above the progress bar."""
+  del file
+  text = warnings.formatwarning(message, category, filename, lineno, line)
+  if _is_noise(text):
     return
-  try:
-    sys.stderr.flush()
-    os.write(2, stderr_filter.SYNC)
-    ready, _, _ = select.select(
-        [_installed.acknowledgements], [], [], _SYNC_SECONDS
-    )
-    if ready:
-      os.read(_installed.acknowledgements, 1)
-  except (OSError, ValueError):
-    pass  # The filter or stderr is gone: nothing is left to wait for.
-
-
-def _is_active() -> bool:
-  """Whether descriptor 2 still leads to the filter: a test may redirect it."""
-  if _installed is None:
-    return False
-  try:
-    return _identity(2) == _installed.pipe
-  except OSError:
-    return False
-
-
-def _identity(descriptor: int) -> tuple[int, int]:
-  status = os.fstat(descriptor)
-  return status.st_dev, status.st_ino
-
-
-def _start_filter() -> _Installed:
-  real_stderr = os.dup(2)
-  if sys.stderr is not None:
-    sys.stderr.flush()
-  pipe_read, pipe_write = os.pipe()
-  ack_read, ack_write = os.pipe()
-  # The filter inherits the blocked signals: Ctrl-C ends it through the end of
-  # its input, after the last line.
-  mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-  try:
-    process = subprocess.Popen(
-        [sys.executable, '-I', '-S', pathlib.Path(stderr_filter.__file__)],
-        stdin=pipe_read,
-        stdout=ack_write,
-    )
-  finally:
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    os.close(pipe_read)
-    os.close(ack_write)
-  os.dup2(pipe_write, 2)
-  os.close(pipe_write)
-  stream = os.fdopen(
-      real_stderr, 'w', encoding='utf-8', errors='replace', buffering=1
-  )
-  return _Installed(os.getpid(), _identity(2), ack_read, stream, process)
-
-
-def _is_not_deprecation(record: logging.LogRecord) -> bool:
-  """Whether a record of TensorFlow's logger is not about its own API's age."""
-  return 'Instructions for updating' not in str(record.msg)
+  if sys.stderr.isatty():
+    tqdm.tqdm.write(text, file=sys.stderr, end='')
+  else:
+    sys.stderr.write(text)

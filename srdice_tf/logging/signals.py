@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM are answered at once, whatever the main thread does.
+"""Answers Ctrl-C and SIGTERM at once, whatever the main thread does.
 
-Python runs its handlers between two of its own instructions, so that a compiled
-call would keep them waiting. The interpreter also writes each signal's number
+Python runs signal handlers between two of its own instructions, so a compiled
+call keeps them waiting. The interpreter also writes the number of each signal
 into a pipe, at once; a thread reads it there and tells the user what happens.
 """
 
@@ -10,28 +10,25 @@ import os
 import signal
 import sys
 import threading
-from typing import TextIO
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AGAIN = 'once more ends it at once'
 _INTERRUPTED = 'interrupted'
 _STOPPING = f'stopping; {AGAIN}'
 
-# What is said to the first signal; a stretch of work may say it better.
+# The answer to the first signal; work that knows more sets its own.
 answer: Callable[[], str] = lambda: _STOPPING
-_stream: Callable[[], TextIO] = lambda: sys.stderr
 _is_importing = False
 _is_watching = False
 
 
-def install(stream: Callable[[], TextIO]):
+def install(at_first: Callable[[], None] = lambda: None):
   """Starts to answer; until `end_of_imports` a signal ends the process.
 
   Args:
-    stream: returns where to speak.
+    at_first: called once, when a signal has come.
   """
-  global _stream, _is_importing, _is_watching
-  _stream = stream
+  global _is_importing, _is_watching
   if _is_watching or threading.current_thread() is not threading.main_thread():
     return
   _is_importing = _is_watching = True
@@ -43,7 +40,8 @@ def install(stream: Callable[[], TextIO]):
   for number in SIGNALS:
     if not is_ignored(number):
       signal.signal(number, _leave_to_the_watcher)
-  threading.Thread(target=_watch, args=[read], daemon=True).start()
+  arguments = read, at_first
+  threading.Thread(target=_watch, args=arguments, daemon=True).start()
 
 
 def end_of_imports():
@@ -55,20 +53,20 @@ def end_of_imports():
 
 
 def is_ignored(number: int) -> bool:
-  """Whether whoever started the process asked for it, as nohup does."""
+  """Whether the process was started so that it ignores a signal (nohup)."""
   return signal.getsignal(number) == signal.SIG_IGN
 
 
 def is_watching() -> bool:
-  """Whether signals are answered without a handler's doing."""
+  """Whether signals are answered here, without any handler."""
   return _is_watching
 
 
 def say(text: str):
   """Writes a line to the user, from any thread or handler."""
   try:
-    descriptor = _stream().fileno()
-    # On a terminal it replaces the progress bar, which is drawn anew.
+    descriptor = sys.stderr.fileno()
+    # On a terminal it replaces the progress bar, which is drawn again.
     erase = '\r\x1b[K' if os.isatty(descriptor) else ''
     os.write(descriptor, f'{erase}{text}\n'.encode())
   except (OSError, ValueError, AttributeError):
@@ -79,7 +77,7 @@ def _leave_to_the_watcher(number, frame):
   del number, frame
 
 
-def _watch(descriptor: int):
+def _watch(descriptor: int, at_first: Callable[[], None]):
   """Answers the first signal; ends the process at the second."""
   signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # For the main thread.
   num_received = 0
@@ -88,6 +86,8 @@ def _watch(descriptor: int):
     if number not in SIGNALS:
       continue
     num_received += 1
+    if num_received == 1:
+      at_first()
     if _is_importing or num_received > 1:
       say(_INTERRUPTED)
       os._exit(128 + number)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from srdice_tf.networks import layers as layers_lib
+from srdice_tf.networks import layers
 
 
 class Trunk(NamedTuple):
@@ -121,29 +121,29 @@ def trunk_layers(shape, trunk: Trunk, pixel_scale: float, rng) -> list:
     pixel_scale: what pixels are divided by.
     rng: of the initial weights.
   """
-  size, channels, layers = shape[0], shape[-1], []
+  size, channels, parts = shape[0], shape[-1], []
   for filters, kernel, stride in trunk.convolutions:
     fan_in = channels * kernel**2
-    layers.append(
+    parts.append(
         Convolution(
             filters,
             kernel,
             stride,
             activation='relu',
-            kernel_initializer=layers_lib.torch_uniform(fan_in, rng),
-            bias_initializer=layers_lib.torch_uniform(fan_in, rng),
+            kernel_initializer=layers.torch_uniform(fan_in, rng),
+            bias_initializer=layers.torch_uniform(fan_in, rng),
             pixel_scale=pixel_scale,
         )
     )
     size, channels = (size - kernel) // stride + 1, filters
   fan_in = channels * size**2
-  layers.append(tf.keras.layers.Flatten())
-  layers.append(
+  parts.append(tf.keras.layers.Flatten())
+  parts.append(
       WideDense(
           trunk.units,
           activation='relu',
-          kernel_initializer=layers_lib.torch_uniform(fan_in, rng),
-          bias_initializer=layers_lib.torch_uniform(fan_in, rng),
+          kernel_initializer=layers.torch_uniform(fan_in, rng),
+          bias_initializer=layers.torch_uniform(fan_in, rng),
       )
   )
-  return layers
+  return parts

@@ -1,14 +1,23 @@
 """Tables of results, for the terminal and for documents."""
 
 from collections.abc import Sequence
+import io
 import math
 import numbers
 
 import numpy as np
+from rich import box as rich_box
+from rich import console as rich_console
+from rich import table as rich_table
+from rich import text as rich_text
+
+# A line below the headings is all that is drawn.
+_RULE = rich_box.Box('    \n    \n ---\n    \n    \n    \n    \n    \n')
+_WIDTH = 1000  # Nothing is cut: rows fit their readers, or these scroll.
 
 
 def deviation(values: Sequence[float]) -> float | None:
-  """Returns the standard deviation, by n - 1; None of a single value."""
+  """Returns the sample standard deviation (n - 1); None of a single value."""
   return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
@@ -23,10 +32,18 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
     columns: the headings.
     rows: a value for each column: a number, a text or None.
   """
-  table, is_text = _cells(columns, rows)
-  widths = [max(map(len, column)) for column in zip(*table)]
-  table.insert(1, ['-' * width for width in widths])
-  return '\n'.join(_line(cells, widths, is_text) for cells in table)
+  (heading, *lines), is_text = _cells(columns, rows)
+  table = rich_table.Table(
+      box=_RULE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0)
+  )
+  for name, text in zip(heading, is_text):
+    justify = 'left' if text else 'right'
+    table.add_column(rich_text.Text(name), justify=justify)
+  for cells in lines:
+    table.add_row(*map(rich_text.Text, cells))  # Brackets are not markup.
+  shown = io.StringIO()
+  rich_console.Console(file=shown, width=_WIDTH, color_system=None).print(table)
+  return '\n'.join(line.rstrip() for line in shown.getvalue().splitlines())
 
 
 def to_markdown(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
@@ -38,7 +55,7 @@ def to_markdown(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
 
 
 def _cells(columns, rows) -> tuple[list[list[str]], list[bool]]:
-  """Returns headings and rows as texts, and which columns are of texts."""
+  """Returns headings and rows as texts, and which columns hold a text."""
   for row in rows:
     if len(row) != len(columns):
       raise ValueError(f'{row}: expected a value for each of {columns}.')
@@ -46,14 +63,6 @@ def _cells(columns, rows) -> tuple[list[list[str]], list[bool]]:
       any(isinstance(row[i], str) for row in rows) for i in range(len(columns))
   ]
   return [list(columns), *(list(map(_cell, row)) for row in rows)], is_text
-
-
-def _line(cells, widths, is_text) -> str:
-  aligned = [
-      cell.ljust(width) if text else cell.rjust(width)
-      for cell, width, text in zip(cells, widths, is_text)
-  ]
-  return '  '.join(aligned).rstrip()
 
 
 def _cell(value) -> str:

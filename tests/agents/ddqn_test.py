@@ -21,7 +21,7 @@ def _agent(**settings):
 def _transitions(batch=6):
   rng = np.random.default_rng(0)
   draw = lambda *shape: rng.normal(size=shape).astype(np.float32)
-  return collector.Transitions(
+  return collector.Steps(
       observation=draw(batch, 3),
       action=rng.integers(4, size=batch),
       reward=3.0 * draw(batch),
@@ -31,7 +31,7 @@ def _transitions(batch=6):
 
 
 def _train(agent, transitions, weights=None):
-  tensors = collector.Transitions(*map(tf.constant, transitions))
+  tensors = collector.Steps(*map(tf.constant, transitions))
   return agent.train(learner.as_experience(agent, tensors), weights)
 
 

@@ -26,7 +26,7 @@ def _agent(config):
 def _block(first: int, count: int):
   """Transitions that are told apart by their rewards."""
   rng = np.random.default_rng(first)
-  return collector.Transitions(
+  return collector.Steps(
       observation=rng.normal(size=(count, 3)).astype(np.float32),
       action=rng.integers(4, size=count),
       reward=np.arange(first, first + count, dtype=np.float32),

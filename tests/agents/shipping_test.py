@@ -11,11 +11,11 @@ from srdice_tf import checksums
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.agents import configs
-from srdice_tf.agents import evaluation
+from srdice_tf.agents import policy_returns
 from srdice_tf.agents import run_files
 from srdice_tf.agents import shipping
 from srdice_tf.agents import trainer
-from srdice_tf.evaluation import truth
+from srdice_tf.evaluation import rollouts
 from srdice_tf.policies import base
 from srdice_tf.policies import settings
 from srdice_tf.policies import weights
@@ -51,8 +51,8 @@ def _policy(env_id, checkpoint='best'):
 
 
 def _check_returns(env_id, checkpoint, entry, num_episodes, seed):
-  evaluator = evaluation.Evaluator(env_id, num_episodes, seed)
-  actions = evaluation.compiled_actions(_policy(env_id, checkpoint))
+  evaluator = policy_returns.Evaluator(env_id, num_episodes, seed)
+  actions = policy_returns.compiled_actions(_policy(env_id, checkpoint))
   returns = evaluator.returns(actions, episode=0)
   evaluator.close()
   episodes = entry['return_episodes']
@@ -139,7 +139,7 @@ def test_values_agree_with_the_card(name):
   env_id = card['environment']['id']
   target = settings.target_policy(_policy(env_id, checkpoint))
   # As the card's: a game of Pong may go on for 27,000 steps.
-  found = truth.policy_value(
+  found = rollouts.policy_value(
       env_id, target, card['gamma'], seed=3, whole_episodes=False
   )
   error = np.hypot(found.standard_error, card['value_standard_error'])
@@ -184,7 +184,7 @@ def test_a_run_is_shipped_with_its_figures(tmp_path):
   config = configs.TrainConfig(
       'CartPole-v1', 'ddqn', num_steps=2_000, eval_every=250, eval_episodes=2
   )
-  run = trainer.Trainer(config, str(tmp_path / 'run'))
+  run = trainer.AgentTrainer(config, str(tmp_path / 'run'))
   run.train()
   run.close()
   output = str(tmp_path / 'shipped')

@@ -23,7 +23,7 @@ def _agent(**settings):
 def _transitions():
   rng = np.random.default_rng(0)
   draw = lambda *shape: rng.normal(size=shape).astype(np.float32)
-  return collector.Transitions(
+  return collector.Steps(
       observation=draw(_BATCH, 3),
       action=rng.uniform(-0.4, 0.4, (_BATCH, 2)).astype(np.float32),
       reward=draw(_BATCH),
@@ -33,7 +33,7 @@ def _transitions():
 
 
 def _train(agent, transitions):
-  tensors = collector.Transitions(*map(tf.constant, transitions))
+  tensors = collector.Steps(*map(tf.constant, transitions))
   return agent.train(learner.as_experience(agent, tensors))
 
 

@@ -13,8 +13,8 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import interrupts
 from srdice_tf.agents import configs
-from srdice_tf.agents import evaluation
 from srdice_tf.agents import factory
+from srdice_tf.agents import policy_returns
 from srdice_tf.agents import run_files
 from srdice_tf.agents import trainer
 from srdice_tf.policies import base
@@ -27,7 +27,7 @@ _SMALL_TD3 = configs.Td3Config(
 
 
 def _run(directory, config, log=lambda *_: None):
-  run = trainer.Trainer(config, str(directory))
+  run = trainer.AgentTrainer(config, str(directory))
   run.train(log=log)
   run.close()
   return run
@@ -136,7 +136,7 @@ def test_a_loss_that_is_not_finite_ends_the_run(tmp_path):
   config = configs.TrainConfig(
       'CartPole-v1', 'ddqn', num_steps=2_000, eval_every=500, eval_episodes=1
   )
-  run = trainer.Trainer(config, str(tmp_path))
+  run = trainer.AgentTrainer(config, str(tmp_path))
   learn = run._learner.learn
   run._learner.learn = lambda *args: {**learn(*args), 'loss': float('nan')}
   with pytest.raises(errors.UserError, match='loss .* is nan at step 1005'):
@@ -174,7 +174,7 @@ def test_ctrl_c_loses_nothing(tmp_path, monkeypatch):
   interrupts_at = (('gather', 10), ('learn', 5), ('learn', 1), ('returns', 1))
   steps = []
   for name, after in interrupts_at:
-    run = trainer.Trainer(config, str(tmp_path / 'parts'))
+    run = trainer.AgentTrainer(config, str(tmp_path / 'parts'))
     owner = run._evaluator if name == 'returns' else run._learner
     setattr(owner, name, _interrupted(getattr(owner, name), after))
     with pytest.raises(KeyboardInterrupt):
@@ -203,7 +203,7 @@ def test_a_damaged_curve_is_one_line(tmp_path, content):
   path.unlink() if content is None else path.write_text(content)
   message = f'{tmp_path}.*; remove .* to train anew.'
   with pytest.raises(errors.UserError, match=message) as error:
-    trainer.Trainer(config, str(tmp_path))
+    trainer.AgentTrainer(config, str(tmp_path))
   assert '\n' not in str(error.value)
 
 
@@ -216,7 +216,7 @@ def test_a_checkpoint_that_does_not_fit_is_one_line(tmp_path):
   path = tmp_path / 'config.json'
   path.write_text(path.read_text().replace('CartPole-v1', 'Acrobot-v1'))
   with pytest.raises(errors.UserError, match='does not fit this run') as error:
-    trainer.Trainer(other, str(tmp_path))
+    trainer.AgentTrainer(other, str(tmp_path))
   assert '\n' not in str(error.value)
 
 
@@ -225,7 +225,7 @@ def test_the_time_left_counts_steps_and_updates_apart(tmp_path):
       'CartPole-v1', 'ddqn', num_steps=3_000, eval_every=10_000,
       eval_episodes=1,
   )
-  run = trainer.Trainer(config, str(tmp_path))
+  run = trainer.AgentTrainer(config, str(tmp_path))
   assert np.isnan(run.seconds_left())
   # 1,000 random steps, then 0.5 updates a step.
   run.step, run.updates = 2_000, 500
@@ -256,14 +256,14 @@ def test_the_saved_model_and_the_weights_give_the_policys_actions(tmp_path):
   env = environments.load('Pendulum-v1')
   specs = env.observation_spec(), env.action_spec()
   observations = np.random.default_rng(0).normal(size=(7, 3)).astype('f4')
-  expected = evaluation.compiled_actions(run.agent.policy)(observations)
+  expected = policy_returns.compiled_actions(run.agent.policy)(observations)
   loaded = saved.load(str(tmp_path / 'policy'), *specs)
-  actions = evaluation.compiled_actions(loaded)(observations)
+  actions = policy_returns.compiled_actions(loaded)(observations)
   np.testing.assert_array_equal(actions, expected)
   network = weights.make_network(*specs)
   weights.restore(run.files.snapshot(500), network)
   policy = base.deterministic_policy(*specs, network)
-  actions = evaluation.compiled_actions(policy)(observations)
+  actions = policy_returns.compiled_actions(policy)(observations)
   np.testing.assert_allclose(actions, expected, rtol=1e-6)
 
 
@@ -277,7 +277,7 @@ def test_atari_runs_and_resumes(tmp_path, agent):
       'ALE/Pong-v5', agent, num_steps=48, eval_every=1_000,
       hyperparameters=parameters,
   )
-  run = trainer.Trainer(config, str(tmp_path))
+  run = trainer.AgentTrainer(config, str(tmp_path))
   run._evaluate = lambda: {}  # A whole game takes half a minute.
   for _ in range(3):
     run.train_block()
@@ -288,7 +288,7 @@ def test_atari_runs_and_resumes(tmp_path, agent):
   )
   assert (run.step, run.updates) == (48, 4)
   run.close()
-  resumed = trainer.Trainer(config, str(tmp_path))
+  resumed = trainer.AgentTrainer(config, str(tmp_path))
   assert (resumed.step, resumed.updates) == (48, 4)
   resumed.train_block()
   assert (resumed.step, resumed.updates) == (64, 8)
@@ -309,7 +309,7 @@ def test_frames_resume_to_the_same_weights(tmp_path):
   kernels = []
   for directory, parts in (('whole', [6]), ('parts', [4, 2])):
     for num_blocks in parts:
-      run = trainer.Trainer(config, str(tmp_path / directory))
+      run = trainer.AgentTrainer(config, str(tmp_path / directory))
       for _ in range(num_blocks):
         run.train_block()
       point = dict(updates=0, mean_return=0, std_return=0, seconds=0)
@@ -329,7 +329,7 @@ def test_frames_resume_to_the_same_weights(tmp_path):
 def test_several_steps_need_frames(tmp_path):
   config = configs.TrainConfig('CartPole-v1', 'ddqn')
   with pytest.raises(errors.UserError, match='--n_step=3: CartPole-v1 has no'):
-    trainer.Trainer(config, str(tmp_path), {'n_step': 3})
+    trainer.AgentTrainer(config, str(tmp_path), {'n_step': 3})
 
 
 def test_logged_values(tmp_path):
@@ -352,7 +352,7 @@ def test_logged_values(tmp_path):
 )
 def test_unfit_agents_are_refused(tmp_path, env_id, agent, message):
   with pytest.raises(errors.UserError, match=message):
-    trainer.Trainer(configs.TrainConfig(env_id, agent), str(tmp_path))
+    trainer.AgentTrainer(configs.TrainConfig(env_id, agent), str(tmp_path))
 
 
 def test_a_directory_of_another_run_is_refused(tmp_path):
@@ -362,4 +362,4 @@ def test_a_directory_of_another_run_is_refused(tmp_path):
   _run(tmp_path, config)
   other = dataclasses.replace(config, seed=1)
   with pytest.raises(errors.UserError, match='with seed=0, asked for is 1'):
-    trainer.Trainer(other, str(tmp_path))
+    trainer.AgentTrainer(other, str(tmp_path))

@@ -11,7 +11,6 @@ import pytest
 
 from binaries import common_flags
 from srdice_tf.agents import configs
-from srdice_tf.estimators import config as config_lib
 from srdice_tf.experiments import chain
 
 _BINARY = '''
@@ -264,7 +263,6 @@ def test_help_may_be_left_half_read(binary):
 @pytest.mark.parametrize(
     'config_class',
     [
-        config_lib.Config,
         chain.ChainConfig,
         configs.Td3Config,
         configs.DdqnConfig,

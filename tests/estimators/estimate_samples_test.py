@@ -7,8 +7,8 @@ import pytest
 
 import srdice_tf
 from srdice_tf import training
-from srdice_tf.estimators import base
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import estimator as estimator_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.policies import composed
 from tests import finite
@@ -29,14 +29,16 @@ def chain():
   return finite.chain()
 
 
-def _fit(chain, num_samples, names=registry.NAMES):
-  config = config_lib.Config(**_SMALL, estimate_samples=num_samples)
+def _fit(chain, num_samples, names=tuple(registry.ESTIMATORS)):
+  config = hyperparameters.Hyperparameters(
+      **_SMALL, estimate_samples=num_samples
+  )
   estimators = registry.make_estimators(names, chain.problem, config, seed=0)
-  training.Trainer(estimators).run()
+  training.PhaseTrainer(estimators).run()
   return {
       name: estimator
       for name, estimator in estimators.items()
-      if isinstance(estimator, base.RatioEstimator)
+      if estimator.ratios() is not None
   }
 
 
@@ -49,7 +51,7 @@ def _estimate(estimator, num_samples):
 
 def test_each_ratio_method_draws(chain):
   estimators = _fit(chain, 10)
-  assert len(estimators) == len(registry.NAMES) - 2  # Deep SR and Deep TD.
+  assert len(estimators) == len(registry.ESTIMATORS) - 2  # Deep SR and Deep TD.
   rewards = chain.dataset.rewards.numpy()
   for name, estimator in estimators.items():
     products = estimator.ratios().numpy() * rewards
@@ -67,13 +69,13 @@ def test_each_ratio_method_draws(chain):
 def test_other_transitions_after_other_updates(chain, monkeypatch):
   """With replacement, evenly over the data; each method has its own."""
   drawn = {}
-  draw = base.RatioEstimator._ratios_at
+  draw = estimator_lib.RatioEstimator._ratios_at
 
   def record(self, index):
     drawn.setdefault(self.name, []).append(index.numpy())
     return draw(self, index)
 
-  monkeypatch.setattr(base.RatioEstimator, '_ratios_at', record)
+  monkeypatch.setattr(estimator_lib.RatioEstimator, '_ratios_at', record)
   estimators = _fit(chain, 50_000, ['srdice', 'srdice_closed'])
   estimators['srdice'].phases[-1].step()
   estimators['srdice'].estimate()
@@ -89,7 +91,7 @@ def test_other_transitions_after_other_updates(chain, monkeypatch):
 @pytest.mark.parametrize('algo', ['srdice', 'dual_dice'])
 def test_drawn_again_when_loaded(chain, algo, tmp_path):
   policy = composed.UniformPolicy(*chain.specs)
-  config = config_lib.Config(**_SMALL, estimate_samples=50)
+  config = hyperparameters.Hyperparameters(**_SMALL, estimate_samples=50)
   found = srdice_tf.evaluate(
       policy, chain.dataset, algo, finite.GAMMA, config, seed=4
   )

@@ -11,7 +11,7 @@ from srdice_tf import errors
 from srdice_tf import losses
 from srdice_tf.experiments import chain
 from srdice_tf.experiments import chain_methods
-from srdice_tf.reports import chain as report
+from srdice_tf.reports import chain_table
 
 _CONFIG = chain.ChainConfig(
     num_trials=3, num_steps=20, interval=10, batch_size=16
@@ -211,7 +211,7 @@ def test_run_directory_and_resuming(tmp_path):
   chain.run(_CONFIG, run_dir)
   with open(path) as file:
     assert file.read() == whole
-  assert 'dependent' in report.table(curves)
+  assert 'dependent' in chain_table.table(curves)
   with pytest.raises(errors.UserError, match='seed=0, asked for is 3'):
     chain.run(dataclasses.replace(_CONFIG, seed=3), run_dir)
 
@@ -262,7 +262,7 @@ def test_table_by_hand():
   steps = np.arange(100, 1001, 100)
   errors_of = np.stack([-np.arange(10.0), -np.arange(10.0) - 2.0])  # [T, E]
   curve = chain.Curve('tabular', 'srdice', steps, errors_of)
-  *_, row = report.table([curve]).splitlines()
+  *_, row = chain_table.table([curve]).splitlines()
   # At 100 (2% is before the first), 100, 200 and 500; last ten: -5.5, and
   # sqrt(2) by n - 1.
   assert row.split() == [

@@ -22,14 +22,15 @@ def _text(run_dir):
 
 
 def _events(run_dir):
-  """Returns (tag, step, value) of all events, in the order of writing."""
+  """Returns (method/tag, step, value) of all events, as they were written."""
   found = []
-  for path in sorted(glob.glob(str(run_dir / 'events' / '*'))):
+  for path in sorted(glob.glob(str(run_dir / 'events' / '*' / '*'))):
+    method = os.path.basename(os.path.dirname(path))
     for record in tf.data.TFRecordDataset(path):
       event = tf.compat.v1.Event.FromString(record.numpy())
       for value in event.summary.value:
         array = tf.make_ndarray(value.tensor)
-        found.append((value.tag, event.step, array))
+        found.append((f'{method}/{value.tag}', event.step, array))
   return found
 
 
@@ -74,6 +75,23 @@ def test_tensorboard_has_the_same_numbers(tmp_path):
   ]
 
 
+def test_methods_are_runs_with_the_same_tags(tmp_path):
+  with metrics.MetricsWriter(str(tmp_path)) as writer:
+    for method in ('a', 'b'):
+      writer.write(method, 'p', 1, {'x': 1.0})
+  assert sorted(os.listdir(tmp_path / 'events')) == ['a', 'b']
+  assert [tag for tag, _, _ in _events(tmp_path)] == ['a/p/x', 'b/p/x']
+
+
+def test_settings_are_hyperparameters(tmp_path):
+  with metrics.MetricsWriter(str(tmp_path)) as writer:
+    writer.settings('srdice', {'gamma': 0.99, 'preset': 'fixed'})
+  (path,) = glob.glob(str(tmp_path / 'events' / 'srdice' / '*'))
+  text = b''.join(r.numpy() for r in tf.data.TFRecordDataset(path))
+  for expected in (b'_hparams_/session_start_info', b'gamma', b'fixed'):
+    assert expected in text
+
+
 @pytest.mark.parametrize('bad', [[], [math.nan, math.inf]])
 def test_histogram_of_finite_values(tmp_path, bad):
   with metrics.MetricsWriter(str(tmp_path)) as writer:
@@ -91,7 +109,7 @@ def test_histogram_of_very_many_values_counts_a_part(tmp_path):
   with metrics.MetricsWriter(str(tmp_path)) as writer:
     writer.histogram('srdice', 'ratios', np.arange(120_000.0), 5)
   ((_, _, buckets),) = _events(tmp_path)
-  assert buckets[:, 2].sum() == 40_000.0  # Each third.
+  assert buckets[:, 2].sum() == 40_000.0  # Every third.
   assert buckets[0][0] == 0.0 and buckets[-1][1] == 119_997.0
 
 
@@ -165,9 +183,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.parametrize(
     ('content', 'message'),
     [
-        (b'step,loss\n1,2\n', r's\.csv: found step,loss, expected method,'),
-        (_HEADER.encode() + b'm,p,1,x\n', "found the line 'm,p,1,x', expected"),
-        (_HEADER.encode() + b'm,p,1,x,y\n', "found the line 'm,p,1,x,y'"),
+        (b'step,loss\n1,2\n', r"s\.csv: found 'step,loss'; expected method,"),
+        (_HEADER.encode() + b'm,p,1,x\n', "line 2 is 'm,p,1,x,'; expected"),
+        (_HEADER.encode() + b'm,p,1,x,y\n', "line 2 is 'm,p,1,x,y'; expected"),
         (b'\xff\n', 'cannot be read'),
     ],
 )

@@ -20,7 +20,7 @@ from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import environments
 from srdice_tf import errors
-from srdice_tf.evaluation import truth
+from srdice_tf.evaluation import rollouts
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
 from srdice_tf.policies import loading
@@ -92,7 +92,7 @@ def test_probabilities_of_a_saved_model_are_used(grid):
 
 def test_roll_outs_of_a_saved_model_sample_its_distribution(grid):
   values = [
-      truth.policy_value(
+      rollouts.policy_value(
           'GridWalk', policy, 0.9, num_episodes=200, whole_episodes=False
       )
       for policy in (grid[0], grid[0], grid[1])
@@ -158,7 +158,7 @@ def test_a_continuous_one_is_its_own_target(sac):
 
 def test_truth_of_a_continuous_one_is_the_same_each_time(sac):
   values = [
-      truth.policy_value('Pendulum-v1', sac[1], 0.9, num_episodes=3)
+      rollouts.policy_value('Pendulum-v1', sac[1], 0.9, num_episodes=3)
       for _ in range(2)
   ]
   assert values[0] == values[1]

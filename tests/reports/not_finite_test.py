@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from srdice_tf import errors
-from srdice_tf.reports import chain
+from srdice_tf.reports import chain_table
 from srdice_tf.reports import not_finite
 from srdice_tf.reports import study
 
@@ -30,4 +30,4 @@ def test_a_chain_names_the_curves():
       method='srdice', features='tabular', log_mse=np.array([[0.0], [np.nan]])
   )
   with pytest.raises(errors.NotFiniteError, match='srdice with tabular'):
-    chain.check_finite([curve], 'run')
+    chain_table.check_finite([curve], 'run')
