@@ -20,8 +20,8 @@ from srdice_tf import collection
 from srdice_tf import errors
 from srdice_tf.experiments import tasks
 from srdice_tf.policies import seeded
-from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import directories
+from srdice_tf.replay import servers
 from srdice_tf.reports import summaries
 
 _ENV = common_flags.define_env()
@@ -75,17 +75,18 @@ def _server(task: tasks.Task):
   if _REVERB_ADDRESS.value:
     if _DATASET_DIR.value:
       raise errors.UserError(
-          f'--dataset_dir={_DATASET_DIR.value}: not beside --reverb_address,'
-          ' whose server keeps the data.'
+          'dataset_dir',
+          _DATASET_DIR.value,
+          'not together with reverb_address, whose server keeps the data',
       )
-    return server_lib.RemoteServer(
+    return servers.RemoteServer(
         _REVERB_ADDRESS.value, _SERVER_TIMEOUT.value
     )
   if not _DATASET_DIR.value:
-    raise errors.UserError('--dataset_dir: say where to keep the data set.')
+    raise errors.at('dataset_dir', 'say where to keep the data set')
   task.check_memory()
-  directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)
-  return server_lib.ReplayServer(directory, task.config.num_transitions)
+  directory = directories.DatasetDirectory(_DATASET_DIR.value)
+  return servers.ReplayServer(directory, task.config.num_transitions)
 
 
 if __name__ == '__main__':

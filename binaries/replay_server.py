@@ -19,9 +19,9 @@ from absl import flags
 from binaries import cli
 from srdice_tf import interrupts
 from srdice_tf import limits
-from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import directories
 from srdice_tf.replay import network
-from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import servers
 
 _PORT = flags.DEFINE_integer(
     'port', None, 'Port to serve on.', lower_bound=1, upper_bound=65535,
@@ -51,8 +51,8 @@ def main(_) -> None:
   limits.check_memory(
       'capacity', _CAPACITY.value, lambda size: size * _LEAST_BYTES
   )
-  directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)
-  server = server_lib.ReplayServer(
+  directory = directories.DatasetDirectory(_DATASET_DIR.value)
+  server = servers.ReplayServer(
       directory, _CAPACITY.value, _PORT.value, _HOST.value
   )
   with interrupts.Deferred() as interrupt:

@@ -35,10 +35,12 @@ def verify(directory: str, expected: dict[str, str], advice: str):
   for name, checksum in expected.items():
     path = os.path.join(directory, name)
     if not os.path.exists(path):
-      raise errors.UserError(f'{path}: missing; {advice}.')
+      raise errors.at(path, 'missing', advice)
     found = of_file(path)
     if found != checksum:
-      raise errors.UserError(
-          f'{path}: cut short or edited, its checksum is {found[:12]}, expected'
-          f' {checksum[:12]}; {advice}.'
+      raise errors.at(
+          path,
+          f'cut short or edited, its checksum is {found[:12]}, expected'
+          f' {checksum[:12]}',
+          advice,
       )

@@ -13,7 +13,7 @@ from srdice_tf.environments import finite_mdps
 from srdice_tf.estimators import problems
 from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import actions
-from srdice_tf.policies import tabular
+from srdice_tf.policies import probability_tables
 
 GAMMA = 0.9
 
@@ -70,7 +70,7 @@ class FiniteProblem:
         array_spec.BoundedArraySpec((), np.int64, 0, num_states - 1),
         array_spec.BoundedArraySpec((), np.int64, 0, num_actions - 1),
     )
-    self.target = tabular.TabularPolicy(*self.specs, self.policy)
+    self.target = probability_tables.TabularPolicy(*self.specs, self.policy)
     self.problem = problems.Problem(
         self.dataset,
         actions.target_actions(self.target),

@@ -39,8 +39,7 @@ _ALLOWED = {
     'policies': _BASE | {'networks'},
     'replay': _BASE,
     'data': _BASE | {'replay'},
-    'resuming': _DATA,
-    'collection': _DATA | {'resuming'} | _SERVICES,
+    'collection': _DATA | _SERVICES,
     'evaluation': _DATA | _SERVICES,
     'agents': _DATA | _SERVICES | {'networks', 'evaluation'},
 }

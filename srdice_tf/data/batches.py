@@ -5,7 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 
-class Batch(NamedTuple):
+class TransitionBatch(NamedTuple):
   """A minibatch of B transitions (s, a, r, s').
 
   Attributes:

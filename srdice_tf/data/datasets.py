@@ -190,9 +190,9 @@ class Dataset:
     """Returns the start states [B, ...] of the episodes `index` [B]."""
     return self.observations.at(tf.gather(self.starts, index))
 
-  def batch(self, index: tf.Tensor) -> batches.Batch:
+  def batch(self, index: tf.Tensor) -> batches.TransitionBatch:
     """Returns the transitions `index` [B]."""
-    return batches.Batch(
+    return batches.TransitionBatch(
         states=self.states(index),
         actions=tf.gather(self.actions, index),
         rewards=tf.gather(self.rewards, index),
@@ -201,7 +201,9 @@ class Dataset:
         index=index,
     )
 
-  def sample(self, batch_size: int, rng: tf.random.Generator) -> batches.Batch:
+  def sample(
+      self, batch_size: int, rng: tf.random.Generator
+  ) -> batches.TransitionBatch:
     """Returns transitions drawn uniformly with replacement."""
     return self.batch(
         rng.uniform([batch_size], 0, self.num_transitions, tf.int32)

@@ -37,8 +37,10 @@ def observation_spec(space: spaces.Space, env_id: str, channels_last: bool):
       return array_spec.BoundedArraySpec(shape, dtype, 0, 255, 'observation')
     return array_spec.ArraySpec(shape, dtype, name='observation')
   raise errors.UserError(
-      f'--env={env_id}: observations of {type(space).__name__} are not'
-      ' supported; expected Box or Discrete.'
+      'env',
+      env_id,
+      f'observations of {type(space).__name__} are not supported; expected Box'
+      ' or Discrete',
   )
 
 
@@ -55,15 +57,19 @@ def action_spec(space: spaces.Space, env_id: str):
   if isinstance(space, spaces.Box) and len(space.shape) == 1 and is_float:
     if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
       raise errors.UserError(
-          f'--env={env_id}: the action bounds are infinite; noise is scaled by'
-          ' the bound, so it must be finite.'
+          'env',
+          env_id,
+          'the action bounds are infinite; noise is scaled by the bound, so it'
+          ' must be finite',
       )
     return array_spec.BoundedArraySpec(
         space.shape, np.float32, space.low, space.high, name='action'
     )
   raise errors.UserError(
-      f'--env={env_id}: actions of {space} are not supported; expected a'
-      ' one-dimensional Box of floats or Discrete.'
+      'env',
+      env_id,
+      f'actions of {space} are not supported; expected a one-dimensional Box of'
+      ' floats or Discrete',
   )
 
 
@@ -209,7 +215,7 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
   def _failure(self, what: str, details: str = '') -> errors.UserCodeError:
     where = f'step {self._num_steps}' if self._num_steps else 'its reset'
     return errors.UserCodeError(
-        f'--env={self._env_id}: episode {self._episode}, {where}: {what} (reset'
+        f'env={self._env_id}: episode {self._episode}, {where}: {what} (reset'
         f' with seed {self._reset_seed}).',
         details,
     )
@@ -236,7 +242,7 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
       self._env.close()
     except (Exception, SystemExit) as error:  # What it gave is still good.
       what = user_code.summary(error)
-      message = f'--env={self._env_id}: cannot be closed: {what}'
+      message = f'env={self._env_id}: cannot be closed: {what}'
       warnings.warn(message, stacklevel=2)
 
 

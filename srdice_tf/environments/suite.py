@@ -125,9 +125,9 @@ def _spec(env_id: str):
     near = difflib.get_close_matches(
         env_id, gymnasium.registry.keys(), n=3, cutoff=0.5
     )
-    hint = f" Did you mean {', '.join(near)}?" if near else ''
+    hint = f"; similar are {', '.join(near)}" if near else ''
     raise errors.UserError(
-        f'--env={env_id}: no such environment.{hint}'
+        'env', env_id, f'no such environment{hint}'
     ) from error
   except (Exception, SystemExit) as error:  # Of a module that an id names.
     raise _cannot_be_made(env_id, error) from error
@@ -153,8 +153,10 @@ def _make(env_id: str, max_episode_steps: int | None) -> gymnasium.Env:
 
 
 def _cannot_be_made(env_id: str, error: BaseException) -> errors.UserError:
-  message = f'--env={env_id}: cannot be made: '
   if isinstance(error, (gymnasium.error.Error, ImportError)):
-    return errors.UserError(message + str(error).strip().splitlines()[0])
-  message += f'{user_code.summary(error)}.'
-  return errors.UserCodeError(message, user_code.traceback_of(error))
+    reason = str(error).strip().splitlines()[0]
+    return errors.UserError('env', env_id, f'cannot be made: {reason}')
+  return errors.UserCodeError(
+      f'env={env_id}: cannot be made: {user_code.summary(error)}.',
+      user_code.traceback_of(error),
+  )

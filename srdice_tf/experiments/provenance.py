@@ -6,9 +6,9 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
-from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import clients
 from srdice_tf.replay import descriptions
-from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import directories
 
 _REQUIRED = {
     'environment': dict,
@@ -150,17 +150,17 @@ def of_directory(path: str) -> Provenance | None:
   Raises:
     UserError: if its description cannot be used.
   """
-  directory = directory_lib.DatasetDirectory(path)
+  directory = directories.DatasetDirectory(path)
   if not directory.exists():
     return None
   found = directory.read()
   if not found['collectors']:  # A server was stopped before anyone came.
     return None
-  is_complete = found['status'] == directory_lib.COMPLETE
+  is_complete = found['status'] == directories.COMPLETE
   return _joined(f'dataset_dir={path}', found['collectors'], is_complete)
 
 
-def of_server(client: client_lib.ReplayClient) -> Provenance:
+def of_server(client: clients.ReplayClient) -> Provenance:
   """Returns where the data of a server come from.
 
   Raises:

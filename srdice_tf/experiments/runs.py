@@ -20,7 +20,7 @@ from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
 from srdice_tf.logging import metrics
 from srdice_tf.logging import progress
-from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import clients
 
 _TIMEOUT = 30.0  # Seconds.
 _CHECKPOINT, RATIOS = 'checkpoint', 'ratios.npz'
@@ -111,7 +111,7 @@ def resolve(
         ' used',
     )
   if config.reverb_address:
-    client = client_lib.ReplayClient(config.reverb_address, server_timeout)
+    client = clients.ReplayClient(config.reverb_address, server_timeout)
     found = provenance.of_server(client)
   else:
     found = config.dataset_dir and provenance.of_directory(config.dataset_dir)

@@ -18,14 +18,14 @@ from srdice_tf.estimators import problems
 from srdice_tf.experiments import provenance
 from srdice_tf.networks import frame_networks
 from srdice_tf.networks import vector_inputs
+from srdice_tf.policies import action_checks
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
-from srdice_tf.policies import checks
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
-from srdice_tf.replay import client as client_lib
-from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import clients
+from srdice_tf.replay import directories
+from srdice_tf.replay import servers
 
 ROLL_OUTS, NO_TRUTH = 'rollouts', 'none'
 
@@ -163,12 +163,13 @@ class Task:
     if name == policy:
       return self.base
     try:
-      return loading.load(name, config.env_id, *self._specs)
-    except errors.UserError as error:
+      return loading.load(
+          name, config.env_id, *self._specs, 'behaviour_policy'
+      )
+    except errors.UserError:
       if config.truth == NO_TRUTH and config.behaviour_checksum:
         return None
-      message = str(error).replace('policy=', 'behaviour_policy=', 1)
-      raise errors.UserError(message) from error
+      raise
 
   def _check_separate(self):
     config = self.config
@@ -230,8 +231,8 @@ class Task:
   def _collect(self, path: str, seed: int):
     self.check_memory()
     config = self.collect_config(seed)
-    directory = directory_lib.DatasetDirectory(path)
-    with server_lib.ReplayServer(directory, config.num_transitions) as server:
+    directory = directories.DatasetDirectory(path)
+    with servers.ReplayServer(directory, config.num_transitions) as server:
       collection.collect(config, self.behaviour, server)
 
   def served_dataset(
@@ -242,7 +243,7 @@ class Task:
     Raises:
       UserError: if it is not full, or its data are other ones.
     """
-    client = client_lib.ReplayClient(address, timeout)
+    client = clients.ReplayClient(address, timeout)
     found = provenance.of_server(client)
     found.follow(self.config, seed)
     found.check_policy(self.config, self.config)
@@ -291,7 +292,7 @@ def make_problem(
   make_inputs = vector_inputs.VectorInputs
   if has_frames(specs):
     make_inputs = frame_networks.FrameInputs
-  with checks.one_line():
+  with action_checks.one_line():
     return problems.Problem(
         dataset, actions.target_actions(policy), make_inputs(*specs), gamma,
         mdp=mdp,

@@ -11,8 +11,8 @@ from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import errors
+from srdice_tf.policies import action_checks
 from srdice_tf.policies import base
-from srdice_tf.policies import checks
 from srdice_tf.policies import composed
 
 _CHUNK = 8192
@@ -90,10 +90,10 @@ class TargetActions:
       UserError: if actions are NaN or out of the range.
     """
     rng = tf.random.Generator.from_seed(0)
-    spec, name = self._policy.action_spec, checks.name_of(self._policy)
+    spec, name = self._policy.action_spec, action_checks.name_of(self._policy)
     for begin in range(0, len(parameters), _CHUNK):
       drawn = self.sample(parameters[begin : begin + _CHUNK], rng)
-      checks.check(drawn.numpy(), spec, name)
+      action_checks.check(drawn.numpy(), spec, name)
 
   def support(self, parameters: tf.Tensor, num_samples: int, rng):
     """Returns actions [B, M, ...] and weights [B, M] that stand for pi(s).
@@ -112,8 +112,8 @@ class GaussianActions(TargetActions):
     return self._policy.centre(self._time_step(states))  # [B, A]
 
   def check(self, parameters: tf.Tensor):
-    spec, name = self._policy.action_spec, checks.name_of(self._policy)
-    checks.check(parameters.numpy(), spec, name)
+    spec, name = self._policy.action_spec, action_checks.name_of(self._policy)
+    action_checks.check(parameters.numpy(), spec, name)
 
   def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
     noise = rng.normal(tf.shape(parameters)) * self._policy.scale  # [B, A]
@@ -143,7 +143,7 @@ class CategoricalActions(TargetActions):
     is_one = np.isclose(sums, 1.0, rtol=0.0, atol=1e-3)  # Not if it is NaN.
     if not is_one.all():
       raise errors.UserCodeError(
-          f'{checks.name_of(self._policy)}: the probabilities of the'
+          f'{action_checks.name_of(self._policy)}: the probabilities of the'
           f' {parameters.shape[1]} actions sum to {sums[~is_one][0]:.6g} in'
           f' {np.sum(~is_one)} of {len(sums)} states; expected 1.'
       )

@@ -16,8 +16,8 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
+from srdice_tf.policies import action_checks
 from srdice_tf.policies import base
-from srdice_tf.policies import checks
 from srdice_tf.policies import distributions
 
 tfd = tfp.distributions
@@ -86,7 +86,7 @@ class NoisySamples(DistributionPolicy):
     self._scale = sigma * (self._bounds[1] - self._bounds[0]) / 2.0  # [A]
 
   def _distribution(self, time_step, policy_state):
-    noisy = distributions.NoisySamples(
+    noisy = distributions.NoisyDistribution(
         self.wrapped.distribution(time_step).action, self._scale, *self._bounds
     )
     return policy_step.PolicyStep(noisy, policy_state)
@@ -143,10 +143,10 @@ class EpsilonGreedy(DistributionPolicy):
       return probabilities(
           self.wrapped.distribution(time_step).action, self.action_spec
       )
-    greedy = checks.in_range(  # [B]
+    greedy = action_checks.in_range(  # [B]
         self.wrapped.action(time_step).action,
         self.action_spec,
-        checks.name_of(self.wrapped),
+        action_checks.name_of(self.wrapped),
     )
     return tf.one_hot(greedy, _num_actions(self.action_spec))
 

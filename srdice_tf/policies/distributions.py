@@ -55,13 +55,13 @@ class ClippedNormal(tfd.Distribution):
     return tf.where(beyond, tf.constant(float('-inf'), self.dtype), log_prob)
 
 
-class NoisySamples(tfd.Distribution):
+class NoisyDistribution(tfd.Distribution):
   """clip(x + noise, low, high) of vectors x ~ another distribution.
 
   It can be sampled; its density has no closed form.
   """
 
-  def __init__(self, distribution, scale, low, high, name='NoisySamples'):
+  def __init__(self, distribution, scale, low, high, name='NoisyDistribution'):
     parameters = dict(locals())
     self._distribution = distribution
     self._noise = tfd.Normal(tf.zeros_like(scale), scale)

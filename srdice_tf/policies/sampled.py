@@ -63,10 +63,11 @@ def repeatable(policy: tf_policy.TFPolicy, source: str) -> tf_policy.TFPolicy:
   if isinstance(policy, composed.DistributionPolicy) or not _draws(policy):
     return policy
   if not _has_distribution(policy):
-    raise errors.UserError(
-        f'{source}: it draws its actions but offers no distribution to draw'
-        ' them from; expected a policy with one (such as ActorPolicy or'
-        ' QPolicy), or a greedy one (GreedyPolicy, agent.policy).'
+    raise errors.at(
+        source,
+        'it draws its actions but offers no distribution to draw them from',
+        'expected a policy with one (such as ActorPolicy or QPolicy), or a'
+        ' greedy one (GreedyPolicy, agent.policy)',
     )
   return SampledPolicy(policy)
 
@@ -74,9 +75,10 @@ def repeatable(policy: tf_policy.TFPolicy, source: str) -> tf_policy.TFPolicy:
 def check_stateless(policy_state_spec, source: str):
   """Raises a UserError if the policy keeps a state from step to step."""
   if tf.nest.flatten(policy_state_spec):
-    raise errors.UserError(
-        f'{source}: it keeps a state from step to step, as RNNs do; expected a'
-        ' policy that acts on the observation alone.'
+    raise errors.at(
+        source,
+        'it keeps a state from step to step, as RNNs do',
+        'expected a policy that acts on the observation alone',
     )
 
 

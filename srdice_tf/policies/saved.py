@@ -13,13 +13,13 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import errors
+from srdice_tf.policies import action_checks
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
-from srdice_tf.policies import checks
 from srdice_tf.policies import composed
 from srdice_tf.policies import distributions
+from srdice_tf.policies import probability_tables
 from srdice_tf.policies import sampled
-from srdice_tf.policies import tabular
 
 # What a policy is made of. The fingerprint beside it differs between copies.
 _FILES = (
@@ -61,13 +61,16 @@ class SavedPolicy(tf_policy.TFPolicy):
     return policy_step.PolicyStep(step.action, policy_state)
 
 
-def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
+def load(
+    path: str, observation_spec, action_spec, source: str = ''
+) -> tf_policy.TFPolicy:
   """Returns the policy saved in `path`, checked against the environment.
 
   Args:
     path: directory of a SavedModel that TF-Agents' PolicySaver wrote.
     observation_spec: of the environment.
     action_spec: of the environment, bounded.
+    source: what errors call it; default: its path.
 
   Returns:
     A SavedPolicy, if its actions are not drawn; else a SampledPolicy, which
@@ -77,7 +80,7 @@ def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
     UserError: if it cannot be read, does not fit the environment, keeps a
       state, or draws its actions and was saved without a distribution.
   """
-  source = f'--policy={path}'
+  source = source or path
   try:
     specs = tensor_spec.from_pbtxt_file(
         os.path.join(path, policy_saver.POLICY_SPECS_PBTXT)
@@ -86,8 +89,8 @@ def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
     found = found.observation, found.action
     model = tf.saved_model.load(path)
   except Exception as error:  # What damage raises depends on where it is.
-    raise errors.UserError(
-        f"{source}: not a SavedModel of TF-Agents' PolicySaver: {_line(error)}"
+    raise errors.at(
+        source, f"not a SavedModel of TF-Agents' PolicySaver: {_line(error)}"
     ) from error
   sampled.check_stateless(state_spec, source)
   expected = tuple(map(tensor_spec.from_spec, (observation_spec, action_spec)))
@@ -100,10 +103,10 @@ def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
     policy = sampled.repeatable(policy, source)
     _check_states(policy, *expected)
   except (ValueError, TypeError, AttributeError, tf.errors.OpError) as error:
-    raise errors.UserError(
-        f"{source}: it cannot be called on the environment's time steps:"
-        f' {_line(error)}; expected one saved with batch_size=None, without'
-        ' input_fn_and_spec.'
+    raise errors.at(
+        source,
+        f"it cannot be called on the environment's time steps: {_line(error)}",
+        'expected one saved with batch_size=None, without input_fn_and_spec',
     ) from error
   return policy
 
@@ -129,9 +132,9 @@ def _check(source: str, what: str, found, expected):
   if len(leaves) == 1 and _fits(leaves[0], expected):
     return
   found = ', '.join(map(_describe, leaves))
-  raise errors.UserError(
-      f"{source}: its {what} are {found}, the environment's are"
-      f' {_describe(expected)}.'
+  raise errors.at(
+      source,
+      f"its {what} are {found}, the environment's are {_describe(expected)}",
   )
 
 
@@ -163,9 +166,9 @@ def _check_states(policy, observation_spec, action_spec):
   Raises:
     UserError: if it gives no actions of the MDP.
   """
-  if not tabular.is_finite(observation_spec, action_spec):
+  if not probability_tables.is_finite(observation_spec, action_spec):
     return
   if not isinstance(policy, composed.DistributionPolicy):
     policy = composed.EpsilonGreedy(policy, epsilon=0.0)
-  with checks.one_line():
+  with action_checks.one_line():
     actions.probability_table(policy, int(observation_spec.maximum) + 1)

@@ -8,7 +8,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
-from srdice_tf.policies import checks
+from srdice_tf.policies import action_checks
 from srdice_tf.policies import composed
 
 # Calls of one stream; a collection can count so many.
@@ -39,7 +39,7 @@ class SeededPyPolicy(py_policy.PyPolicy):
         tensor_spec.to_nest_array_spec(policy.policy_state_spec),
     )
     self._policy = policy
-    self._name = checks.name_of(policy)
+    self._name = action_checks.name_of(policy)
     stream, self._seed = divmod(seed, 2**31)
     self._first_call = stream % NUM_STREAMS * _CALLS
     self.num_calls = 0
@@ -71,7 +71,7 @@ class SeededPyPolicy(py_policy.PyPolicy):
         [self._seed, self._first_call + self.num_calls], np.int32
     )
     self.num_calls += 1
-    with checks.one_line():
+    with action_checks.one_line():
       step = self._function(
           tf.constant(time_step.observation),
           policy_state,
@@ -79,5 +79,5 @@ class SeededPyPolicy(py_policy.PyPolicy):
           tf.constant(seed),
       )
     actions = step.action.numpy()
-    checks.check(actions, self._policy.action_spec, self._name)
+    action_checks.check(actions, self._policy.action_spec, self._name)
     return policy_step.PolicyStep(actions, step.state)

@@ -12,7 +12,7 @@ from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
-from srdice_tf.policies import tabular
+from srdice_tf.policies import probability_tables
 
 TARGET_SIGMA = 0.1
 SEPARATE = 'separate'
@@ -50,7 +50,7 @@ class Noise(BehaviourNoise):
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting(Noise):
+class BehaviourSetting(Noise):
   """How a data set is gathered, by name.
 
   Attributes:
@@ -64,8 +64,10 @@ NUMBERS = tuple(field.name for field in dataclasses.fields(Noise))
 BEHAVIOUR_NUMBERS = tuple(f.name for f in dataclasses.fields(BehaviourNoise))
 
 
-def _continuous(num_transitions: int, sigma: float, uniform: float) -> Setting:
-  return Setting(
+def _continuous(
+    num_transitions: int, sigma: float, uniform: float
+) -> BehaviourSetting:
+  return BehaviourSetting(
       num_transitions,
       target_sigma=TARGET_SIGMA,
       behaviour_sigma=sigma,
@@ -75,11 +77,13 @@ def _continuous(num_transitions: int, sigma: float, uniform: float) -> Setting:
 
 def _discrete(
     num_transitions: int, epsilon: float, greedy: float = 0.0
-) -> Setting:
-  return Setting(num_transitions, epsilon=epsilon, greedy_probability=greedy)
+) -> BehaviourSetting:
+  return BehaviourSetting(
+      num_transitions, epsilon=epsilon, greedy_probability=greedy
+  )
 
 
-def _alpha(alpha: float) -> Setting:
+def _alpha(alpha: float) -> BehaviourSetting:
   """Returns DualDICE's behaviour policy, the nearer to pi the larger alpha.
 
   On its grid, exploration is 0.1 for pi and 0.1 + 0.6 (1 - alpha) for pi_b: pi,
@@ -118,7 +122,7 @@ def _is_finite(observation_spec) -> bool:
 
 def setting(
     name: str, action_spec, given: BehaviourNoise | None = None
-) -> Setting:
+) -> BehaviourSetting:
   """Returns the setting of that name, but with the numbers that are given.
 
   Raises:
@@ -129,8 +133,10 @@ def setting(
   kind = 'discrete' if is_discrete else 'continuous'
   if name not in settings:
     raise errors.UserError(
-        f'--setting={name}: this environment has {kind} actions, for which'
-        f" there are the settings {', '.join(settings)}."
+        'setting',
+        name,
+        f'this environment has {kind} actions, for which there are the settings'
+        f" {', '.join(settings)}",
     )
   named, replaced = settings[name], {}
   own = [number for number in NUMBERS if getattr(named, number) is not None]
@@ -140,8 +146,10 @@ def setting(
       continue
     if number not in own:
       raise errors.UserError(
-          f'--{number}={value}: this environment has {kind} actions, whose'
-          f' noise has the numbers {", ".join(own)}.'
+          number,
+          value,
+          f'this environment has {kind} actions, whose noise has the numbers'
+          f' {", ".join(own)}',
       )
     replaced[number] = float(value)
   return dataclasses.replace(named, **replaced)
@@ -174,8 +182,9 @@ def for_policies(
   for name in unused:
     if getattr(given, name) is not None:
       raise errors.UserError(
-          f'--{name}={getattr(given, name)}: there is no noise around this'
-          ' policy, which is random as it is.'
+          name,
+          getattr(given, name),
+          'there is no noise around this policy, which is random already',
       )
   return dataclasses.replace(resolved, **dict.fromkeys(unused))
 
@@ -205,7 +214,7 @@ def behaviour_policy(
     if not noise.uniform_probability:
       return noisy
     return composed.UniformMixture(noisy, noise.uniform_probability)
-  if isinstance(policy, tabular.TabularPolicy):
+  if isinstance(policy, probability_tables.TabularPolicy):
     exploring = policy.mixed(noise.epsilon)
   else:
     exploring = composed.EpsilonGreedy(policy, noise.epsilon)

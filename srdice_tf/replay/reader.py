@@ -7,9 +7,9 @@ import numpy as np
 
 from srdice_tf import errors
 from srdice_tf import memory
-from srdice_tf.replay import client as client_lib
-from srdice_tf.replay import rows
-from srdice_tf.replay import tables
+from srdice_tf.replay import clients
+from srdice_tf.replay import reverb_tables
+from srdice_tf.replay import row_codec
 
 
 class Stream(NamedTuple):
@@ -47,8 +47,8 @@ class StoredRows(NamedTuple):
 
 
 def read_streams(
-    client: client_lib.ReplayClient,
-    codec: rows.Codec,
+    client: clients.ReplayClient,
+    codec: row_codec.Codec,
     collector: int,
     on_progress: Callable[[int, int], None] = lambda seen, size: None,
 ) -> list[Stream]:
@@ -65,10 +65,10 @@ def read_streams(
   """
   pieces = {}
   for _, segment in client.sample_all(
-      tables.SEGMENTS, on_progress=on_progress
+      reverb_tables.SEGMENTS, on_progress=on_progress
   ):
     steps = codec.steps(segment)
-    key = tuple(steps[0, [rows.COLLECTOR, rows.SLOT]].astype(int))
+    key = tuple(steps[0, [row_codec.COLLECTOR, row_codec.SLOT]].astype(int))
     if key[0] == collector:
       piece = codec.observations(segment), steps
       pieces.setdefault(key, []).append(piece)
@@ -76,7 +76,7 @@ def read_streams(
 
 
 def _join(key, pieces) -> Stream:
-  pieces.sort(key=lambda piece: piece[1][0, rows.CALL])
+  pieces.sort(key=lambda piece: piece[1][0, row_codec.CALL])
   steps = np.concatenate([piece[1] for piece in pieces])  # [R, 6 + A]
   _check_calls(steps)
   return Stream(*key, [piece[0] for piece in pieces], steps)
@@ -84,23 +84,24 @@ def _join(key, pieces) -> Stream:
 
 def _check_calls(steps: np.ndarray):
   """Raises an error unless the calls of each stream are 0, 1, 2 and so on."""
-  keys = steps[:, [rows.COLLECTOR, rows.SLOT]]
+  keys = steps[:, [row_codec.COLLECTOR, row_codec.SLOT]]
   is_new = np.ones(len(steps), bool)
   is_new[1:] = np.any(keys[1:] != keys[:-1], axis=1)
   begins = np.flatnonzero(is_new)[np.cumsum(is_new) - 1]  # [R]
   wrong = np.flatnonzero(
-      steps[:, rows.CALL] != np.arange(len(steps)) - begins
+      steps[:, row_codec.CALL] != np.arange(len(steps)) - begins
   )
   if wrong.size:
     collector, slot = keys[wrong[0]].astype(int)
-    raise errors.UserError(
-        f'replay: collector {collector}, environment {slot}: rows are missing'
-        ' or stored twice; the data set is damaged, collect it again.'
+    raise errors.at(
+        f'replay: collector {collector}, environment {slot}',
+        'rows are missing or stored twice',
+        'the data set is damaged, collect it again',
     )
 
 
 def read_rows(
-    client: client_lib.ReplayClient, codec: rows.Codec, delete: bool = False
+    client: clients.ReplayClient, codec: row_codec.Codec, delete: bool = False
 ) -> StoredRows:
   """Reads all rows of all collectors once.
 
@@ -118,45 +119,47 @@ def read_rows(
   num_rows = sum(expected.values())
   segments = (
       (codec.observations(segment), codec.steps(segment))
-      for _, segment in client.sample_all(tables.SEGMENTS, delete)
+      for _, segment in client.sample_all(reverb_tables.SEGMENTS, delete)
   )
   observations, steps = _sorted_rows(segments, num_rows)
-  num_starts = int(np.sum(steps[:, rows.STEP_TYPE] == rows.FIRST))
+  num_starts = int(np.sum(steps[:, row_codec.STEP_TYPE] == row_codec.FIRST))
   found = {'transitions': len(steps) - num_starts, 'episodes': num_starts}
   for name, count in expected.items():
     if found[name] != count:
-      raise errors.UserError(
-          f'replay at {client.address}: {found[name]:,} {name} are there, its'
-          f' collectors counted {count:,}; the data set is damaged, collect it'
-          ' again.'
+      raise errors.at(
+          f'replay at {client.address}',
+          f'{found[name]:,} {name} are there, its collectors counted {count:,}',
+          'the data set is damaged, collect it again',
       )
   return StoredRows(
       rows=observations,
-      step_types=steps[:, rows.STEP_TYPE],
+      step_types=steps[:, row_codec.STEP_TYPE],
       actions=codec.actions(steps),
-      rewards=steps[:, rows.REWARD],
-      not_done=steps[:, rows.DISCOUNT],
+      rewards=steps[:, row_codec.REWARD],
+      not_done=steps[:, row_codec.DISCOUNT],
   )
 
 
-def _expected_counts(client: client_lib.ReplayClient) -> dict[str, int]:
+def _expected_counts(client: clients.ReplayClient) -> dict[str, int]:
   """Returns how many transitions and episodes the collectors say there are."""
   expected = {'transitions': 0, 'episodes': 0}
   for collector, description in sorted(client.metadata().items()):
     asked = description['num_transitions']
     counts = description.get('counts', dict.fromkeys(expected, 0))
     if counts['transitions'] != asked:
-      raise errors.UserError(
-          f'replay at {client.address}: collector {collector} has saved'
-          f' {counts["transitions"]:,} of {asked:,} transitions; wait for it,'
-          ' or repeat its command if it was stopped.'
+      raise errors.at(
+          f'replay at {client.address}',
+          f'collector {collector} has saved {counts["transitions"]:,} of'
+          f' {asked:,} transitions',
+          'wait for it, or repeat its command if it was stopped',
       )
     for name in expected:
       expected[name] += counts[name]
   if not expected['transitions']:
-    raise errors.UserError(
-        f'replay at {client.address}: there are 0 transitions; collect some'
-        ' with binaries/collect_dataset.py.'
+    raise errors.at(
+        f'replay at {client.address}',
+        'there are 0 transitions',
+        'collect some with binaries/collect_dataset.py',
     )
   return expected
 
@@ -178,9 +181,9 @@ def _sorted_rows(segments, num_rows: int):
     pieces.append((filled, steps))
     filled += len(steps)
   if not pieces:
-    return np.zeros((0, 1)), np.zeros((0, rows.ACTION))
+    return np.zeros((0, 1)), np.zeros((0, row_codec.ACTION))
   first_row = lambda piece: tuple(
-      piece[1][0, [rows.COLLECTOR, rows.SLOT, rows.CALL]]
+      piece[1][0, [row_codec.COLLECTOR, row_codec.SLOT, row_codec.CALL]]
   )
   pieces.sort(key=first_row)
   steps = np.concatenate([piece[1] for piece in pieces])  # [R, 6 + A]

@@ -6,7 +6,7 @@ import re
 from reverb.cc import schema_pb2
 import tensorflow as tf
 
-from srdice_tf.replay import tables
+from srdice_tf.replay import reverb_tables
 
 _ITEMS = 'items.tfrecord'
 _DONE = 'DONE'  # Written last.
@@ -44,8 +44,8 @@ def counts(path: str) -> dict[str, int]:
   records = tf.data.TFRecordDataset(os.path.join(path, _ITEMS), 'ZLIB')
   for record in records.as_numpy_iterator():
     item = schema_pb2.PrioritizedItem.FromString(record)
-    if item.table == tables.SEGMENTS:
-      transitions, episodes = tables.counts_of(item.priority)
+    if item.table == reverb_tables.SEGMENTS:
+      transitions, episodes = reverb_tables.counts_of(item.priority)
       num_transitions += transitions
       num_episodes += episodes
   return {'transitions': num_transitions, 'episodes': num_episodes}

@@ -19,7 +19,7 @@ from srdice_tf.data import datasets
 from srdice_tf.environments import finite_mdps
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
-from srdice_tf.policies import tabular
+from srdice_tf.policies import probability_tables
 from tests import finite
 from tests import walk
 
@@ -237,7 +237,7 @@ def test_stochastic_policies_of_tf_agents(chain):
   step = ts.restart(tf.range(5, dtype=tf.int64), 5)
   table = drawn.distribution(step).action.probs_parameter().numpy()
   table = table.astype(np.float64)
-  exact = tabular.TabularPolicy(
+  exact = probability_tables.TabularPolicy(
       *chain.specs, table / table.sum(1, keepdims=True)
   )
   values = [
@@ -254,7 +254,7 @@ def test_states_of_other_types_are_converted(chain):
   narrow = tensor_spec.BoundedTensorSpec([], tf.int32, 0, 4)
   right = tensor_spec.BoundedTensorSpec([], tf.int32, 0, 1)
   policy = _Policy(narrow, right, lambda x: x * 0 + 1)
-  table = tabular.TabularPolicy(*chain.specs, [[0.0, 1.0]] * 5)
+  table = probability_tables.TabularPolicy(*chain.specs, [[0.0, 1.0]] * 5)
   values = [
       _value(p, chain.dataset, 'tabular_srdice')
       for p in (policy, table)

@@ -14,9 +14,9 @@ from srdice_tf.experiments import runs
 from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
 from srdice_tf.policies import settings
-from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import writer as writer_lib
+from srdice_tf.replay import directories
+from srdice_tf.replay import servers
+from srdice_tf.replay import writers
 from tests import fixtures
 
 _ENV = 'FiveStateChain'
@@ -147,7 +147,7 @@ def test_the_datas_policy_is_another_by_now(tmp_path):
 
 @pytest.mark.parametrize('name', ['policy_checksum', 'environment', 'seed'])
 def test_a_description_that_was_edited_is_refused(data, tmp_path, name):
-  description = directory_lib.DatasetDirectory(str(data)).read()
+  description = directories.DatasetDirectory(str(data)).read()
   description['collectors'][0][name] = [1]
   (tmp_path / 'dataset.json').write_text(json.dumps(description))
   match = rf'{name} in its description is \[1\]; it was edited'
@@ -158,7 +158,7 @@ def test_a_description_that_was_edited_is_refused(data, tmp_path, name):
 def test_data_without_the_noises_numbers_are_to_be_collected_anew(
     data, tmp_path
 ):
-  description = directory_lib.DatasetDirectory(str(data)).read()
+  description = directories.DatasetDirectory(str(data)).read()
   for name in settings.BEHAVIOUR_NUMBERS:
     del description['collectors'][0][name]
   (tmp_path / 'dataset.json').write_text(json.dumps(description))
@@ -216,14 +216,14 @@ def test_without_truth_the_behaviour_policy_may_be_missing(other, tmp_path):
 def test_an_empty_directory_is_filled_as_asked_for(table, tmp_path):
   task = _task(table, setting='noise', num_transitions=60)
   runs.run(_config(task, tmp_path / 'data', seed=2), str(tmp_path / 'run'))
-  found = directory_lib.DatasetDirectory(str(tmp_path / 'data')).read()
+  found = directories.DatasetDirectory(str(tmp_path / 'data')).read()
   fields = 'setting', 'num_transitions', 'seed', 'epsilon', 'greedy_probability'
   assert [found[name] for name in fields] == ['noise', 60, 2, 0.2, 0.2]
   assert found['policy'] == str(table)
 
 
 def test_a_collection_that_was_stopped_goes_on(table, tmp_path, monkeypatch):
-  write = writer_lib.BatchWriter.__call__
+  write = writers.BatchWriter.__call__
 
   def fail(self, transition):
     if self.call == 50:
@@ -232,7 +232,7 @@ def test_a_collection_that_was_stopped_goes_on(table, tmp_path, monkeypatch):
 
   task = _task(table, setting='main', epsilon=0.4, num_transitions=100)
   with monkeypatch.context() as patch, pytest.raises(ValueError):
-    patch.setattr(writer_lib.BatchWriter, '__call__', fail)
+    patch.setattr(writers.BatchWriter, '__call__', fail)
     tasks.Task(task).dataset(str(tmp_path), 5)
   match = 'num_transitions=60: .* have 100'
   with pytest.raises(errors.UserError, match=match):
@@ -247,7 +247,7 @@ class _Served:
   """A server in this process, with collectors that have finished."""
 
   def __init__(self):
-    self.server = server_lib.ReplayServer(capacity=2000)
+    self.server = servers.ReplayServer(capacity=2000)
     self.address = self.server.client.address
 
   def collect(self, config: tasks.TaskConfig, seed=0, collector=0):

@@ -30,7 +30,7 @@ def _base(action_spec):
 def test_numbers_replace_those_of_the_setting():
   given = settings.Noise(behaviour_sigma=0.5, uniform_probability=0)
   found = settings.setting('hard', _CONTINUOUS, given)
-  assert found == settings.Setting(
+  assert found == settings.BehaviourSetting(
       50_000, target_sigma=0.1, behaviour_sigma=0.5, uniform_probability=0.0
   )
   given = settings.Noise(epsilon=0.3, greedy_probability=0.5)
@@ -49,7 +49,7 @@ def test_numbers_replace_those_of_the_setting():
 )
 def test_a_number_of_other_actions_is_refused(name, action_spec, number, own):
   given = settings.Noise(**{number: 0.3})
-  match = f'--{number}=0.3: this environment has .* actions.*{own}'
+  match = f'^{number}=0.3: this environment has .* actions.*{own}'
   with pytest.raises(errors.UserError, match=match):
     settings.setting(name, action_spec, given)
 
@@ -87,7 +87,7 @@ def test_noise_around_uniform_actions_is_refused():
   assert task.config.target_sigma is None
   assert task.config.behaviour_sigma is None
   for number in ('target_sigma', 'behaviour_sigma'):
-    with pytest.raises(errors.UserError, match=f'--{number}=0.3: there is no'):
+    with pytest.raises(errors.UserError, match=f'^{number}=0.3: there is no'):
       tasks.Task(tasks.TaskConfig('Pendulum-v1', 'random', **{number: 0.3}))
 
 
@@ -124,8 +124,8 @@ def test_separate_is_of_another_agent():
     [
         (
             {'policy': 'untrained'},
-            '--setting=separate: .* than --policy=untrained; name it with'
-            ' --behaviour_policy',
+            '^setting=separate: .* than policy=untrained; name it with'
+            ' behaviour_policy',
         ),
         (
             {'policy': 'untrained', 'behaviour_policy': 'untrained'},
@@ -133,7 +133,7 @@ def test_separate_is_of_another_agent():
         ),
         (
             {'policy': 'untrained', 'behaviour_policy': '/nowhere'},
-            '--behaviour_policy=/nowhere: no such file',
+            '^behaviour_policy=/nowhere: no such file',
         ),
     ],
     ids=['none', 'the same', 'not there'],
@@ -151,6 +151,6 @@ def test_numbers_that_play_no_part_are_refused():
       ('target', 'behaviour_policy', 'untrained'),
   ):
     config = tasks.TaskConfig('Pendulum-v1', 'untrained', **{field: value})
-    match = f'--{field}={value}: plays no part with --noise={noise}'
+    match = f'^{field}={value}: plays no part with noise={noise}'
     with pytest.raises(errors.UserError, match=match):
       tasks.policy_with_noise(config, noise)

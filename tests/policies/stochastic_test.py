@@ -24,10 +24,10 @@ from srdice_tf.evaluation import rollouts
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
 from srdice_tf.policies import loading
+from srdice_tf.policies import probability_tables
 from srdice_tf.policies import sampled
 from srdice_tf.policies import saved
 from srdice_tf.policies import settings
-from srdice_tf.policies import tabular
 from tests.policies import models
 
 
@@ -218,7 +218,7 @@ def test_one_that_draws_without_a_distribution_is_refused(tmp_path):
     path = tmp_path / str(i)
     policy_saver.PolicySaver(policy).save(str(path))
     with pytest.raises(
-        errors.UserError, match=f'--policy={path}: it draws .* no distribution'
+        errors.UserError, match=f'^policy={path}: it draws .* no distribution'
     ):
       models.load(path, env_id)
 
@@ -240,7 +240,7 @@ def test_checksums_of_policies_without_files(grid):
 
 def test_a_table_saved_as_a_model_has_the_tables_value(tmp_path):
   specs = models.specs('FiveStateChain')
-  table = tabular.TabularPolicy(*specs, [[0.3, 0.7]] * 5)
+  table = probability_tables.TabularPolicy(*specs, [[0.3, 0.7]] * 5)
   policy = models.save_and_load(table, tmp_path, 'FiveStateChain')
   np.testing.assert_allclose(
       actions.probability_table(policy, 5),

@@ -10,14 +10,14 @@ from srdice_tf import errors
 from srdice_tf.data.sources import reverb_server
 from srdice_tf.policies import seeded
 from srdice_tf.replay import reader
-from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import tables
+from srdice_tf.replay import reverb_tables
+from srdice_tf.replay import servers
 from tests import fixtures
 
 
 @pytest.fixture
 def server():
-  with server_lib.ReplayServer() as server:
+  with servers.ReplayServer() as server:
     yield server
 
 
@@ -115,9 +115,9 @@ def test_episodes_and_steps_are_numbered(server):
 def test_segments_count_what_they_hold(server):
   config = fixtures.config(200)
   counts = _collect(config, server)['counts']
-  samples = server.client.reverb.sample(tables.SEGMENTS, 100)
+  samples = server.client.reverb.sample(reverb_tables.SEGMENTS, 100)
   found = {
-      sample[0].info.key: tables.counts_of(sample[0].info.priority)
+      sample[0].info.key: reverb_tables.counts_of(sample[0].info.priority)
       for sample in samples
   }
   assert len(found) == config.num_envs
@@ -156,12 +156,12 @@ def test_same_generator_state_same_batches(server):
 
 def test_missing_and_doubled_rows_are_found(server):
   _collect(fixtures.config(30), server)
-  key, segment = next(server.client.sample_all(tables.SEGMENTS))
-  server.client.insert(tables.SEGMENTS, segment, priority=1.0)
+  key, segment = next(server.client.sample_all(reverb_tables.SEGMENTS))
+  server.client.insert(reverb_tables.SEGMENTS, segment, priority=1.0)
   codec = collection.codec_of(environments.load(fixtures.COUNTER))
   with pytest.raises(errors.UserError, match='stored twice'):
     reader.read_streams(server.client, codec, collector=0)
-  keys = [key for key, _ in server.client.sample_all(tables.SEGMENTS)]
+  keys = [key for key, _ in server.client.sample_all(reverb_tables.SEGMENTS)]
   assert key in keys
 
 
@@ -175,8 +175,8 @@ def test_a_server_can_forget_what_was_read(server):
   ):
     np.testing.assert_array_equal(first, second)
   sizes = server.client.sizes()
-  assert sizes[tables.SEGMENTS] == 0
-  assert sizes[tables.METADATA] == 1
+  assert sizes[reverb_tables.SEGMENTS] == 0
+  assert sizes[reverb_tables.METADATA] == 1
 
 
 def test_unfinished_collection_cannot_be_read(server):
@@ -188,8 +188,8 @@ def test_unfinished_collection_cannot_be_read(server):
   with pytest.raises(errors.UserError, match='saved 0 of 30 transitions'):
     reverb_server.load(server.client, codec)
   _collect(config, server)
-  keys = [key for key, _ in server.client.sample_all(tables.SEGMENTS)]
-  server.client.delete(tables.SEGMENTS, keys[:1])
+  keys = [key for key, _ in server.client.sample_all(reverb_tables.SEGMENTS)]
+  server.client.delete(reverb_tables.SEGMENTS, keys[:1])
   with pytest.raises(errors.UserError, match='collectors counted 30'):
     reverb_server.load(server.client, codec)
 

@@ -9,16 +9,16 @@ from srdice_tf import errors
 from srdice_tf import memory
 from srdice_tf.data import datasets
 from srdice_tf.data.sources import reverb_server
-from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import clients
 from srdice_tf.replay import descriptions
-from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import directories
 from srdice_tf.replay import network
-from srdice_tf.replay import rows
-from srdice_tf.replay import tables
+from srdice_tf.replay import reverb_tables
+from srdice_tf.replay import row_codec
 
 
 def load(
-    path: str, codec: rows.Codec, environment: dict | None = None
+    path: str, codec: row_codec.Codec, environment: dict | None = None
 ) -> datasets.Dataset:
   """Reads the data set in a directory into tensors.
 
@@ -33,7 +33,7 @@ def load(
     UserError: if it is missing, damaged, unfinished or of another environment,
       or not what dataset.json says.
   """
-  directory = directory_lib.DatasetDirectory(path)
+  directory = directories.DatasetDirectory(path)
   check_description(path, directory.read(), environment)
   with directory.lock(shared=True):
     description = directory.verify()
@@ -54,13 +54,13 @@ def _serving(checkpoint: str):
   """Serves a checkpoint to this process; yields the client."""
   with tempfile.TemporaryDirectory(prefix='srdice_replay_') as scratch:
     server = network.start_server(
-        tables.make_tables(capacity=1),  # The checkpoint has its own.
+        reverb_tables.make_tables(capacity=1),  # The checkpoint has its own.
         checkpointer=reverb.platform.checkpointers_lib.DefaultCheckpointer(
             scratch, fallback_checkpoint_path=checkpoint
         ),
     )
     try:
-      yield client_lib.ReplayClient(f'localhost:{server.port}')
+      yield clients.ReplayClient(f'localhost:{server.port}')
     finally:
       server.stop()
 

@@ -1,13 +1,13 @@
 """Data that a replay server holds, here or on another machine."""
 
 from srdice_tf.data import datasets
-from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import clients
 from srdice_tf.replay import reader
-from srdice_tf.replay import rows
+from srdice_tf.replay import row_codec
 
 
 def load(
-    client: client_lib.ReplayClient, codec: rows.Codec, delete: bool = False
+    client: clients.ReplayClient, codec: row_codec.Codec, delete: bool = False
 ) -> datasets.Dataset:
   """Reads all that a server holds into tensors.
 

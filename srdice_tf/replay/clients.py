@@ -10,7 +10,7 @@ import reverb
 
 from srdice_tf import errors
 from srdice_tf import memory
-from srdice_tf.replay import tables
+from srdice_tf.replay import reverb_tables
 from srdice_tf.replay import waiting
 
 _TIMEOUT_SECONDS = 30.0
@@ -42,12 +42,13 @@ class ReplayClient:
     self.address = address
     self.timeout = timeout
     self.reverb = reverb.Client(address)
-    missing = {tables.SEGMENTS, tables.METADATA} - self.sizes().keys()
+    missing = reverb_tables.NAMES - self.sizes().keys()
     if missing:
       raise errors.UserError(
-          f'--reverb_address={address}: that Reverb server has no table'
-          f" {', '.join(sorted(missing))}; start it with"
-          ' binaries/replay_server.py.'
+          'reverb_address',
+          address,
+          f"that Reverb server has no table {', '.join(sorted(missing))}; start"
+          ' it with binaries/replay_server.py',
       )
 
   @contextlib.contextmanager
@@ -58,9 +59,10 @@ class ReplayClient:
     except (RuntimeError, TimeoutError, reverb.errors.ReverbError) as error:
       reason = (str(error).strip() or type(error).__name__).splitlines()[0]
       raise NoAnswerError(
-          f'--reverb_address={self.address}: the replay server does not answer'
-          f' ({reason}); what it had saved is safe, start it again and repeat'
-          ' the command.'
+          'reverb_address',
+          self.address,
+          f'the replay server does not answer ({reason}); what it had saved is'
+          ' safe, start it again and repeat the command',
       ) from error
 
   def call(self, function: Callable, *args):
@@ -74,7 +76,8 @@ class ReplayClient:
 
   def capacity(self) -> int:
     """Returns how many transitions the server can hold."""
-    return tables.capacity_of(self._info()[tables.SEGMENTS].max_size)
+    segments = self._info()[reverb_tables.SEGMENTS]
+    return reverb_tables.capacity_of(segments.max_size)
 
   def _info(self):
     # Reverb takes whole seconds; its own end keeps no thread waiting.
@@ -104,9 +107,10 @@ class ReplayClient:
         self.sizes()  # Fails if the server is gone.
         failure = error
     reason = str(failure).strip().splitlines()[0]
-    raise errors.UserError(
-        f'{place or f"--reverb_address={self.address}"}: the checkpoint could'
-        f' not be written ({reason}); the last one is untouched.'
+    raise errors.at(
+        place or f'reverb_address={self.address}',
+        f'the checkpoint could not be written ({reason})',
+        'the last one is untouched',
     ) from failure
 
   def insert(self, table: str, data: np.ndarray, priority: float):
@@ -132,8 +136,8 @@ class ReplayClient:
         if found['collector'] == metadata['collector']
     ]
     text = np.frombuffer(json.dumps(metadata).encode(), np.uint8)
-    self.insert(tables.METADATA, text, priority=1.0)
-    self.delete(tables.METADATA, older)
+    self.insert(reverb_tables.METADATA, text, priority=1.0)
+    self.delete(reverb_tables.METADATA, older)
 
   def metadata(self) -> dict[int, dict]:
     """Returns the descriptions by collector."""
@@ -145,7 +149,7 @@ class ReplayClient:
   def _metadata_items(self):
     return [
         (key, json.loads(data.tobytes()))
-        for key, data in self.sample_all(tables.METADATA)
+        for key, data in self.sample_all(reverb_tables.METADATA)
     ]
 
   def sample_all(

@@ -12,8 +12,8 @@ from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.data.sources import collected
-from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import directories
+from srdice_tf.replay import servers
 from tests import fixtures
 
 _TIME = '9999-01-01T00:00:00.5+00:00'
@@ -23,8 +23,8 @@ _TIME = '9999-01-01T00:00:00.5+00:00'
 def finished(tmp_path_factory):
   path = tmp_path_factory.mktemp('data') / 'finished'
   config = fixtures.config(100)
-  directory = directory_lib.DatasetDirectory(str(path))
-  server = server_lib.ReplayServer(directory, 100)
+  directory = directories.DatasetDirectory(str(path))
+  server = servers.ReplayServer(directory, 100)
   collection.collect(config, fixtures.behaviour_policy(config), server)
   server.stop()
   return path
@@ -171,8 +171,8 @@ def test_other_preprocessing_is_named(tmp_path):
 
 
 def _server(path):
-  directory = directory_lib.DatasetDirectory(str(path))
-  return server_lib.ReplayServer(directory, 100)
+  directory = directories.DatasetDirectory(str(path))
+  return servers.ReplayServer(directory, 100)
 
 
 def _reload(path):
@@ -225,7 +225,7 @@ class _Killed(BaseException):
 @pytest.mark.parametrize(
     'module, name, expected',
     [
-        (server_lib.ReplayServer, 'adopt_checkpoint', 40),
+        (servers.ReplayServer, 'adopt_checkpoint', 40),
         (checksums, 'of_directory', 40),
         (os, 'replace', 40),
         (shutil, 'rmtree', 40),
@@ -265,7 +265,7 @@ def test_two_may_read_at_once_but_only_one_may_write(copy):
           match=f'in use by process {os.getpid()} on .* since 20',
       ):
         work(copy)
-  directory = directory_lib.DatasetDirectory(str(copy))
+  directory = directories.DatasetDirectory(str(copy))
   with directory.lock(shared=True):
     assert _load(copy).num_transitions == 100
     with pytest.raises(errors.UserError, match='is being read by another'):
@@ -275,6 +275,6 @@ def test_two_may_read_at_once_but_only_one_may_write(copy):
 
 def test_unwritable_directory(tmp_path):
   (tmp_path / 'file').write_text('')
-  directory = directory_lib.DatasetDirectory(str(tmp_path / 'file' / 'data'))
-  with pytest.raises(errors.UserError, match='--dataset_dir'):
-    server_lib.ReplayServer(directory)
+  directory = directories.DatasetDirectory(str(tmp_path / 'file' / 'data'))
+  with pytest.raises(errors.UserError, match='^dataset_dir=.*: Not a dir'):
+    servers.ReplayServer(directory)

@@ -9,8 +9,8 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.policies import actions
 from srdice_tf.policies import loading
+from srdice_tf.policies import probability_tables
 from srdice_tf.policies import settings
-from srdice_tf.policies import tabular
 
 
 def _load(env_id, name='pretrained'):
@@ -25,7 +25,7 @@ def _specs(env_id='FiveStateChain'):
 
 def test_actions_have_the_frequencies_of_the_table():
   table = np.array([[0.2, 0.8], [1, 0], [0.5, 0.5], [0, 1], [0.9, 0.1]])
-  policy = tabular.TabularPolicy(*_specs(), table)
+  policy = probability_tables.TabularPolicy(*_specs(), table)
   np.testing.assert_allclose(
       actions.probability_table(policy, 5), table, rtol=1e-15
   )
@@ -115,5 +115,5 @@ def test_tables_that_are_no_policies(table, message, tmp_path):
 def test_file_that_is_no_table(tmp_path):
   path = tmp_path / 'table.npy'
   path.write_text('probabilities')
-  with pytest.raises(errors.UserError, match='--policy=.*table.npy: '):
+  with pytest.raises(errors.UserError, match='^policy=.*table.npy: '):
     _load('FiveStateChain', str(path))

@@ -8,15 +8,15 @@ from tf_agents.trajectories import time_step as ts
 from srdice_tf.environments import batched
 from srdice_tf.policies import seeded
 from srdice_tf.replay import reader
-from srdice_tf.replay import rows
-from srdice_tf.replay import writer as writer_lib
+from srdice_tf.replay import row_codec
+from srdice_tf.replay import writers
 
 
 def start(
     env: batched.BatchedEnvironment,
     policy: seeded.SeededPyPolicy,
-    writer: writer_lib.BatchWriter,
-    codec: rows.Codec,
+    writer: writers.BatchWriter,
+    codec: row_codec.Codec,
     streams: Sequence[reader.Stream],
 ) -> tuple[ts.TimeStep, tuple]:
   """Starts a collection, or goes on behind the rows stored already.
@@ -33,7 +33,7 @@ def start(
   """
   stored_calls = np.full(env.batch_size, -1)
   for stream in streams:
-    stored_calls[stream.slot] = stream.steps[-1, rows.CALL]
+    stored_calls[stream.slot] = stream.steps[-1, row_codec.CALL]
   # A killed collector may have stored more of one environment than of another.
   call = int(stored_calls.min())
   if call < 0:
@@ -50,7 +50,7 @@ def start(
 
 def _restore(env, codec, streams, steps) -> tuple[ts.TimeStep, np.ndarray]:
   """Plays the unfinished episodes again; returns where they began, too."""
-  is_first = [own[:, rows.STEP_TYPE] == rows.FIRST for own in steps]
+  is_first = [own[:, row_codec.STEP_TYPE] == row_codec.FIRST for own in steps]
   firsts = np.asarray([np.flatnonzero(own)[-1] for own in is_first])  # [B]
   time_step = env.restore(
       episodes=[int(own.sum()) - 1 for own in is_first],
@@ -64,7 +64,7 @@ def _restore(env, codec, streams, steps) -> tuple[ts.TimeStep, np.ndarray]:
     stored = _rows_of(stream, len(steps[i]) - 1, len(steps[i]))[0]
     if not np.array_equal(reached[i], stored):
       # The environment cannot repeat itself: its episode is cut here.
-      time_step.step_type[i] = rows.LAST
+      time_step.step_type[i] = row_codec.LAST
   return time_step, firsts
 
 
@@ -81,8 +81,9 @@ def _replay_policy(env, policy, streams, firsts, call):
         for stream, first, i in zip(streams, firsts, at)
     ]
     policy.num_calls = row
+    step_type = np.where(at == firsts, row_codec.FIRST, row_codec.MID)  # [B]
     time_step = ts.TimeStep(
-        step_type=np.where(at == firsts, rows.FIRST, rows.MID).astype(np.int32),
+        step_type=step_type.astype(np.int32),
         reward=np.zeros(env.batch_size, np.float32),
         discount=np.ones(env.batch_size, np.float32),
         observation=np.stack(observations),

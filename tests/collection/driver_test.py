@@ -10,16 +10,16 @@ from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.data.sources import reverb_server
-from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import writer as writer_lib
+from srdice_tf.replay import directories
+from srdice_tf.replay import servers
+from srdice_tf.replay import writers
 from tests import fixtures
 from tests.environments import failing
 
 
 def _server(path, capacity=1000):
-  directory = directory_lib.DatasetDirectory(str(path))
-  return server_lib.ReplayServer(directory, capacity)
+  directory = directories.DatasetDirectory(str(path))
+  return servers.ReplayServer(directory, capacity)
 
 
 def _collect(path, config, save_seconds=0.0):
@@ -65,8 +65,8 @@ def test_what_a_failing_environment_gave_is_kept(tmp_path):
   counts = {'transitions': 10, 'episodes': 2}
   with _server(tmp_path) as server:
     assert server.counts == counts
-  description = directory_lib.DatasetDirectory(str(tmp_path)).read()
-  assert description['status'] == directory_lib.COLLECTING
+  description = directories.DatasetDirectory(str(tmp_path)).read()
+  assert description['status'] == directories.COLLECTING
   with pytest.raises(errors.UserCodeError, match='no second time'):
     _collect(tmp_path, config)  # Again, from where it was.
   with _server(tmp_path) as server:
@@ -149,14 +149,14 @@ class _Killed(BaseException):
 
 
 def _kill_at(monkeypatch, call):
-  original = writer_lib.BatchWriter.__call__
+  original = writers.BatchWriter.__call__
 
   def observe(self, transition):
     if self.call == call:
       raise _Killed
     original(self, transition)
 
-  monkeypatch.setattr(writer_lib.BatchWriter, '__call__', observe)
+  monkeypatch.setattr(writers.BatchWriter, '__call__', observe)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_killed_collector_of_a_living_server(tmp_path, monkeypatch):
   policy = fixtures.behaviour_policy(config)
   _collect(tmp_path / 'whole', config)
   # Several segments, closed environment by environment.
-  monkeypatch.setattr(writer_lib, 'SEGMENT_LENGTH', 20)
+  monkeypatch.setattr(writers, 'SEGMENT_LENGTH', 20)
   server = _server(tmp_path / 'served')
   with monkeypatch.context() as patch, pytest.raises(_Killed):
     _kill_at(patch, 50)
@@ -209,7 +209,7 @@ def test_killed_collector_of_a_living_server(tmp_path, monkeypatch):
 
 def _tear_closing(monkeypatch, after):
   """Kills while segments are closed: some environments' are, some are not."""
-  original = writer_lib.BatchWriter._send
+  original = writers.BatchWriter._send
   count = 0
 
   def send(self, segment):
@@ -219,7 +219,7 @@ def _tear_closing(monkeypatch, after):
       raise _Killed
     original(self, segment)
 
-  monkeypatch.setattr(writer_lib.BatchWriter, '_send', send)
+  monkeypatch.setattr(writers.BatchWriter, '_send', send)
 
 
 def test_environment_that_cannot_repeat_itself_is_cut(tmp_path, monkeypatch):
@@ -284,7 +284,7 @@ def test_collectors_share_a_server(tmp_path):
     policy = fixtures.behaviour_policy(config)
     collection.collect(config, policy, server)
   server.stop()
-  description = directory_lib.DatasetDirectory(str(tmp_path)).read()
+  description = directories.DatasetDirectory(str(tmp_path)).read()
   assert description['num_transitions'] == 140
   assert description['status'] == 'complete'
   assert _contents(tmp_path, config)[0] == 140
@@ -295,9 +295,9 @@ def test_complete_data_of_a_server_elsewhere_are_saved(tmp_path):
   config = fixtures.config(60)
   policy = fixtures.behaviour_policy(config)
   with _server(tmp_path) as server:
-    remote = server_lib.RemoteServer(f'localhost:{server.port}', timeout=10)
+    remote = servers.RemoteServer(f'localhost:{server.port}', timeout=10)
     with pytest.MonkeyPatch.context() as patch:
-      patch.setattr(server_lib.RemoteServer, 'save', lambda self: None)
+      patch.setattr(servers.RemoteServer, 'save', lambda self: None)
       collection.collect(config, policy, remote)
     server.adopt_checkpoint()
     assert server.counts['transitions'] == 0
@@ -311,12 +311,12 @@ def test_counts_are_those_of_the_checkpoint(tmp_path):
   """Collectors go on while the server describes what they asked for."""
   config = fixtures.config(60)
   policy = fixtures.behaviour_policy(config)
-  directory = directory_lib.DatasetDirectory(str(tmp_path))
+  directory = directories.DatasetDirectory(str(tmp_path))
   with _server(tmp_path) as server:
-    remote = server_lib.RemoteServer(f'localhost:{server.port}', timeout=10)
+    remote = servers.RemoteServer(f'localhost:{server.port}', timeout=10)
     collection.collect(config, policy, remote)
     with pytest.MonkeyPatch.context() as patch:
-      patch.setattr(server_lib.RemoteServer, 'save', lambda self: None)
+      patch.setattr(servers.RemoteServer, 'save', lambda self: None)
       other = fixtures.config(40, collector=1)
       collection.collect(other, policy, remote)
     server.adopt_checkpoint()
@@ -330,14 +330,14 @@ def test_counts_are_those_of_the_checkpoint(tmp_path):
 
 
 def test_an_environment_without_a_transition_is_refused():
-  with pytest.raises(errors.UserError, match='--num_envs=4: more than .*=3'):
+  with pytest.raises(errors.UserError, match='^num_envs=4: .*=3 or less'):
     fixtures.config(3, num_envs=4)
 
 
 def test_server_without_room(tmp_path):
   server = _server(tmp_path, capacity=50)
   config = fixtures.config(60)
-  with pytest.raises(errors.UserError, match='--capacity'):
+  with pytest.raises(errors.UserError, match='can hold 50, .*larger capacity'):
     collection.collect(config, fixtures.behaviour_policy(config), server)
   server.stop()
 

@@ -74,6 +74,12 @@ class Codec:
     return values.reshape(len(steps), *self._action_shape)
 
 
+def codec_of(env) -> Codec:
+  """Returns the codec of the rows of one of `environments`."""
+  specs = env.observation_spec(), env.action_spec()
+  return Codec(*specs, env.frame_stack)
+
+
 def _bytes(values: np.ndarray) -> np.ndarray:
   """Returns values [N, ...] as bytes [N, ?]."""
   values = np.ascontiguousarray(values)

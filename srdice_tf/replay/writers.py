@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from srdice_tf.replay import client as client_lib
-from srdice_tf.replay import rows
-from srdice_tf.replay import statistics
-from srdice_tf.replay import tables
+from srdice_tf.replay import clients
+from srdice_tf.replay import reverb_tables
+from srdice_tf.replay import row_codec
+from srdice_tf.replay import row_statistics
 
 # Rows of one environment in an item of the table of segments. Long ones are
 # few, so reading all of them by uniform sampling repeats little.
@@ -24,8 +24,8 @@ class BatchWriter:
 
   def __init__(
       self,
-      client: client_lib.ReplayClient,
-      codec: rows.Codec,
+      client: clients.ReplayClient,
+      codec: row_codec.Codec,
       num_envs: int,
       num_transitions: int,
       collector: int = 0,
@@ -45,7 +45,7 @@ class BatchWriter:
     self._limit = num_transitions
     self._stored_calls = [-1] * num_envs
     self._open_rows = [[] for _ in range(num_envs)]
-    self.statistics = statistics.Statistics(num_envs)
+    self.statistics = row_statistics.RowStatistics(num_envs)
     self.call = 0
 
   @property
@@ -75,7 +75,7 @@ class BatchWriter:
     self.call = call
     self._stored_calls = np.asarray(stored_calls).tolist()
     for i, steps in enumerate(stored_steps):
-      types, rewards = steps[:, rows.STEP_TYPE], steps[:, rows.REWARD]
+      types, rewards = steps[:, row_codec.STEP_TYPE], steps[:, row_codec.REWARD]
       for step_type, reward in zip(types.tolist(), rewards.tolist()):
         self.statistics.add(i, step_type, reward)
 
@@ -102,7 +102,7 @@ class BatchWriter:
     rewards = time_step.reward.tolist()
     room = self._limit - self.statistics.num_transitions
     for i, open_rows in enumerate(self._open_rows):
-      if step_types[i] != rows.FIRST:
+      if step_types[i] != row_codec.FIRST:
         if not room:
           return
         room -= 1
@@ -112,7 +112,7 @@ class BatchWriter:
 
   def _send(self, segment: np.ndarray):
     """Sends the rows [K, bytes] as one item."""
-    step_types = self._codec.steps(segment)[:, rows.STEP_TYPE]
-    num_starts = int(np.sum(step_types == rows.FIRST))
-    priority = tables.priority_of(len(segment) - num_starts, num_starts)
-    self._client.insert(tables.SEGMENTS, segment, priority)
+    step_types = self._codec.steps(segment)[:, row_codec.STEP_TYPE]
+    num_starts = int(np.sum(step_types == row_codec.FIRST))
+    priority = reverb_tables.priority_of(len(segment) - num_starts, num_starts)
+    self._client.insert(reverb_tables.SEGMENTS, segment, priority)

@@ -6,12 +6,12 @@ import socket
 import reverb
 
 from srdice_tf import errors
-from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import clients
 from srdice_tf.replay import descriptions
-from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import directories
 from srdice_tf.replay import network
 from srdice_tf.replay import reverb_files
-from srdice_tf.replay import tables
+from srdice_tf.replay import reverb_tables
 
 
 class _Server(contextlib.AbstractContextManager):
@@ -34,7 +34,7 @@ class ReplayServer(_Server):
 
   def __init__(
       self,
-      directory: directory_lib.DatasetDirectory | None = None,
+      directory: directories.DatasetDirectory | None = None,
       capacity: int = 1_000_000,
       port: int | None = None,
       host: str = network.LOCALHOST,
@@ -65,7 +65,7 @@ class ReplayServer(_Server):
         _check_free(port)
       self._server = self._start(capacity, port, checkpointer, host)
       stack.callback(self._server.stop)
-      self.client = client_lib.ReplayClient(f'localhost:{self._server.port}')
+      self.client = clients.ReplayClient(f'localhost:{self._server.port}')
       self._resources = stack.pop_all()
 
   def _recover(self):
@@ -82,15 +82,16 @@ class ReplayServer(_Server):
   def _start(self, capacity, port, checkpointer, host) -> reverb.Server:
     try:
       return network.start_server(
-          tables.make_tables(capacity), port, checkpointer, host
+          reverb_tables.make_tables(capacity), port, checkpointer, host
       )
     except RuntimeError as error:
       if not self._unnamed:
         raise
       # Checksums know all others. This one a machine that crashed has left.
-      raise errors.UserError(
-          f'{self._unnamed}: Reverb cannot read it ({error}); move it elsewhere'
-          ' to go on with what was saved before.'
+      raise errors.at(
+          self._unnamed,
+          f'Reverb cannot read it ({error})',
+          'move it elsewhere to go on with what was saved before',
       ) from error
 
   @property
@@ -139,7 +140,7 @@ class RemoteServer(_Server):
     Raises:
       UserError: if nothing answers there.
     """
-    self.client = client_lib.ReplayClient(address, timeout)
+    self.client = clients.ReplayClient(address, timeout)
 
   def save(self):
     """Has the server save; it writes its own dataset.json."""
@@ -161,5 +162,5 @@ def _check_free(port: int):
       probe.bind(('', port))
     except OSError as error:
       raise errors.UserError(
-          f'--port={port}: {error.strerror}; choose another port.'
+          'port', port, f'{error.strerror}; choose another port'
       ) from error

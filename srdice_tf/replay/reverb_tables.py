@@ -7,6 +7,7 @@ import reverb
 SEGMENTS = 'segments'
 # One item for each collector: what it collects and how far it is, as JSON.
 METADATA = 'metadata'
+NAMES = frozenset((SEGMENTS, METADATA))
 
 # A segment has one row at least. There are as many rows as transitions and
 # starts, and hardly an episode without a transition.

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from srdice_tf.replay import rows
+from srdice_tf.replay import row_codec
 
 
-class Statistics:
+class RowStatistics:
   """What a data set holds, updated row by row."""
 
   def __init__(self, num_envs: int):
@@ -17,14 +17,14 @@ class Statistics:
 
   def add(self, slot: int, step_type: int, reward: float):
     """Counts one row of environment `slot`."""
-    if step_type == rows.FIRST:
+    if step_type == row_codec.FIRST:
       self.num_episodes += 1
       self._running[slot] = 0.0
       return
     self.num_transitions += 1
     self._reward_sum += reward
     self._running[slot] += reward
-    if step_type == rows.LAST:
+    if step_type == row_codec.LAST:
       self.returns.append(self._running[slot])
 
   def summary(self) -> dict:

@@ -61,7 +61,7 @@ class DatasetDirectory:
       os.makedirs(self.replay_path, exist_ok=True)
     except OSError as error:
       raise errors.UserError(
-          f'--dataset_dir={self.path}: {error.strerror}.'
+          'dataset_dir', self.path, error.strerror
       ) from error
 
   def lock(self, shared: bool = False) -> locks.Lock:
@@ -78,14 +78,14 @@ class DatasetDirectory:
       with open(self._json_path) as file:
         description = json.load(file)
     except FileNotFoundError:
-      raise errors.UserError(self._missing()) from None
+      raise self._missing() from None
     except (OSError, ValueError, RecursionError) as error:
-      raise errors.UserError(
-          f'{self._json_path}: not readable as JSON ({error}); {_ADVICE}.'
+      raise errors.at(
+          self._json_path, f'not readable as JSON ({error})', _ADVICE
       ) from error
     fault = descriptions.fault(description)
     if fault:
-      raise errors.UserError(f'{self._json_path}: {fault}; {_ADVICE}.')
+      raise errors.at(self._json_path, fault, _ADVICE)
     return description
 
   def verify(self) -> dict:
@@ -115,9 +115,7 @@ class DatasetDirectory:
     """
     difference = descriptions.difference(description, found)
     if difference:
-      raise errors.UserError(
-          f'{self._json_path}: edited, its {difference}; {_ADVICE}.'
-      )
+      raise errors.at(self._json_path, f'edited, its {difference}', _ADVICE)
 
   def recover(self) -> tuple[str | None, bool]:
     """Returns the checkpoint to go on with, and whether it is named.
@@ -231,25 +229,29 @@ class DatasetDirectory:
       if is_own or reverb_files.is_marked(path):
         continue
       if not description and reverb_files.is_whole(path):
-        raise errors.UserError(self._missing())
-      raise errors.UserError(
-          f'{path}: not of this data set, and left untouched; move it elsewhere'
-          ' or choose another --dataset_dir.'
+        raise self._missing()
+      raise errors.at(
+          path,
+          'not part of this data set, and left untouched',
+          'move it elsewhere or choose another dataset_dir',
       )
 
-  def _missing(self) -> str:
-    """Returns the message on a dataset.json that is not there."""
+  def _missing(self) -> errors.UserError:
+    """Returns the error of a dataset.json that is not there."""
     whole = filter(reverb_files.is_whole, _directories(self.replay_path))
     checkpoint = next(whole, None)
     if checkpoint is None:
-      return (
-          f'--dataset_dir={self.path}: there is no {_JSON}; collect a data set'
-          ' with binaries/collect_dataset.py.'
+      return errors.UserError(
+          'dataset_dir',
+          self.path,
+          f'there is no {_JSON}; collect a data set with'
+          ' binaries/collect_dataset.py',
       )
-    return (
-        f'{self._json_path}: missing, but there is the checkpoint {checkpoint},'
-        f' which is left untouched; put {_JSON} back, or choose another'
-        ' --dataset_dir.'
+    return errors.at(
+        self._json_path,
+        f'missing, but there is the checkpoint {checkpoint}, which is left'
+        ' untouched',
+        f'put {_JSON} back, or choose another dataset_dir',
     )
 
 

@@ -79,20 +79,29 @@ def shipped(env_id: str, observation_spec, action_spec) -> TabularPolicy | None:
   return None
 
 
-def load(path: str, observation_spec, action_spec) -> TabularPolicy:
+def load(
+    path: str, observation_spec, action_spec, source: str = ''
+) -> TabularPolicy:
   """Returns the policy of a table [S, A] that numpy.save wrote.
+
+  Args:
+    path: of the file.
+    observation_spec: of the environment.
+    action_spec: of the environment.
+    source: what errors call it; default: its path.
 
   Raises:
     UserError: if it is no such table.
   """
+  source = source or path
   if not is_finite(observation_spec, action_spec):
-    raise errors.UserError(
-        f'--policy={path}: tables of probabilities are for finite MDPs; the'
-        f' environment has {base.describe(observation_spec)} observations and'
-        f' {base.describe(action_spec)} actions; expected a SavedModel or file'
-        ' of weights (.npz).'
+    raise errors.at(
+        source,
+        'tables of probabilities are for finite MDPs; the environment has'
+        f' {base.describe(observation_spec)} observations and'
+        f' {base.describe(action_spec)} actions',
+        'expected a SavedModel or file of weights (.npz)',
     )
-  source = f'--policy={path}'
   table = array_files.read_npy(path, source)
   return TabularPolicy(observation_spec, action_spec, table, source)
 
@@ -111,14 +120,16 @@ def _shape(observation_spec, action_spec) -> tuple[int, int]:
 
 def _check(table: np.ndarray, shape: tuple[int, int], source: str):
   if table.shape != shape:
-    raise errors.UserError(
-        f'{source}: found a table of shape {table.shape}, expected {shape},'
-        ' states and actions.'
+    raise errors.at(
+        source,
+        f'found a table of shape {table.shape}, expected {shape}, states and'
+        ' actions',
     )
   sums = table.sum(axis=1)
   wrong = ~(np.isclose(sums, 1.0, rtol=0.0, atol=1e-6) & (table >= 0).all(1))
   if wrong.any():
-    raise errors.UserError(
-        f'{source}: the rows of {wrong.sum()} states are no probabilities,'
-        f' first that of state {wrong.argmax()}.'
+    raise errors.at(
+        source,
+        f'the rows of {wrong.sum()} states are no probabilities, first that of'
+        f' state {wrong.argmax()}',
     )
