@@ -10,6 +10,7 @@ _PUBLIC = {
     'evaluate': 'api',
     'save': 'api',
     'load': 'api',
+    'load_policy': 'api',
     'Dataset': 'data.datasets',
     'Episode': 'data.episode_rows',
     'Evaluation': 'results',

@@ -7,8 +7,10 @@ import os
 
 import numpy as np
 import tensorflow as tf
+from tf_agents.policies import tf_policy
 
 from srdice_tf import config_file
+from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import finite
 from srdice_tf import results
@@ -20,8 +22,25 @@ from srdice_tf.estimators import registry
 from srdice_tf.experiments import arguments
 from srdice_tf.experiments import fitting
 from srdice_tf.experiments import tasks
+from srdice_tf.policies import loading
 
 _CONFIG, _WEIGHTS = 'estimator.json', 'weights'
+
+
+def load_policy(name: str, env_id: str) -> tf_policy.TFPolicy:
+  """Returns a policy by its name, without noise.
+
+  Args:
+    name: 'pretrained' for the one that is shipped, the directory of a TF-Agents
+      SavedModel, a file of weights, or any other that `run_ope.py --policy`
+      takes.
+    env_id: the environment that the policy is for.
+
+  Raises:
+    UserError: if there is no such policy, or it is for something else.
+  """
+  env = environments.load(env_id)
+  return loading.load(name, env_id, env.observation_spec(), env.action_spec())
 
 
 def evaluate(

@@ -165,7 +165,7 @@ def test_data_without_the_noises_numbers_are_to_be_collected_anew(
   match = "lacks the noise's numbers behaviour_sigma,.*collect the data anew"
   for task in (_task(), _task(setting='main')):
     with pytest.raises(errors.UserError, match=match):
-      ope.resolve(_config(task, tmp_path))
+      runs.resolve(_config(task, tmp_path))
 
 
 def test_default_directories_never_meet(table, other):
