@@ -18,6 +18,7 @@ from tf_agents.policies import tf_policy
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import interrupts
+from srdice_tf import limits
 from srdice_tf import ranges
 from srdice_tf import resuming
 from srdice_tf.logging import progress as progress_lib
@@ -36,7 +37,6 @@ _CALLS_PER_RUN = 20
 _SAVING_SHARE = 0.05
 _TRANSITIONS_PER_ENV = 500
 _MAX_ENVS = 25
-MOST_ENVS = 10_000  # More would take hours to make and to reset.
 # What one environment may collect in a minute: of so few transitions, cut
 # episodes would be a large share.
 _SMALL = 50_000
@@ -66,7 +66,7 @@ class CollectConfig(settings.BehaviourNoise):
   setting: str
   num_transitions: int = ranges.at_least(1)
   seed: int = ranges.seed(0)
-  num_envs: int = ranges.between(1, MOST_ENVS, 1)
+  num_envs: int = ranges.between(1, limits.MOST_ENVS, 1)
   collector: int = ranges.between(0, seeded.NUM_STREAMS - 1, 0)
 
   def __post_init__(self):
@@ -142,7 +142,10 @@ def collect(
   """
   claim(config, server)
   env = environments.load_batch(
-      config.env_id, config.num_envs, config.stream_seed
+      config.env_id,
+      config.num_envs,
+      config.stream_seed,
+      count=progress_lib.foretell_envs,
   )
   codec = codec_of(env)
   streams = _read_streams(config, codec, server.client)

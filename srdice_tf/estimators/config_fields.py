@@ -112,7 +112,7 @@ class TargetNetworks(Networks, LearningRate, Minibatches):
       the average with tau.
   """
 
-  tau: float = ranges.share(0.005)
+  tau: float = ranges.rate(0.005)
   target_interval: int = ranges.at_least(0, 0)
 
   def needed_bytes(self):

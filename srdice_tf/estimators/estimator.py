@@ -197,6 +197,7 @@ class RatioEstimator(Estimator):
         self.problem.episodes.numpy(),
         self.config.bootstrap_draws,
         self.seed,
+        self.shared.count,
     )
 
   def flow_residual(self):

@@ -3,6 +3,8 @@
 Transitions of one episode are not independent, so whole episodes are drawn.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 import math
 from typing import NamedTuple
@@ -60,7 +62,12 @@ def around(estimate: float, error: float, degrees: float) -> Interval:
 
 
 def of_ratios(
-    ratios, rewards, episodes, num_draws: int, seed: int = 0
+    ratios,
+    rewards,
+    episodes,
+    num_draws: int,
+    seed: int = 0,
+    count: Callable[[int], Iterable[int]] = range,
 ) -> Interval | None:
   """Returns the interval of E[ratio r] for the ratios as fitted.
 
@@ -73,6 +80,7 @@ def of_ratios(
     episodes: [n] the number of each transition's episode.
     num_draws: number of bootstrap draws.
     seed: seed of the draws.
+    count: counts the draws.
   """
   products = np.asarray(ratios, np.float64) * np.asarray(rewards, np.float64)
   _, index = np.unique(episodes, return_inverse=True)
@@ -81,7 +89,7 @@ def of_ratios(
   size = len(sums)
   rng = np.random.default_rng(seed)
   draws = np.zeros(num_draws)
-  for number in range(num_draws):  # One by one, to save memory.
+  for number in count(num_draws):  # One by one, to save memory.
     weights = rng.multinomial(size, np.full(size, 1.0 / size))  # [E]
     draws[number] = (weights @ sums) / (weights @ counts)
   return of_draws(float(products.mean()), draws, size)

@@ -57,7 +57,7 @@ def test_a_number_of_other_actions_is_refused(name, action_spec, number, own):
 @pytest.mark.parametrize('number', settings.NUMBERS)
 def test_numbers_have_ranges(number):
   for value in (-0.1, float('nan'), '0.1'):
-    with pytest.raises(errors.UserError, match=f'--{number}={value}: expected'):
+    with pytest.raises(errors.UserError, match=f'{number}={value}: expected'):
       settings.Noise(**{number: value})
 
 

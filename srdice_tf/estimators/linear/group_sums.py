@@ -6,6 +6,8 @@ three digits only. Features are computed in float32, chunk by chunk, and not
 kept.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
@@ -153,10 +155,12 @@ def bootstrap(
     ridge: float,
     num_draws: int,
     rng: np.random.Generator,
+    count: Callable[[int], Iterable[int]] = range,
 ) -> np.ndarray:
   """Returns values [draws], each solved from groups drawn with replacement.
 
   Whole groups of episodes are drawn. A draw that is singular gives NaN.
+  `count` counts the draws.
   """
   num_groups = sums.num_groups
   if np.sum(sums.counts > 0) < 2:
@@ -164,7 +168,7 @@ def bootstrap(
   shares = np.full(num_groups, 1.0 / num_groups)
   weights = rng.multinomial(num_groups, shares, num_draws).astype(np.float64)
   values = np.full(num_draws, np.nan)
-  for i, moments in enumerate(sums.totals(weights)):
+  for i, moments in zip(count(num_draws), sums.totals(weights)):
     try:
       values[i] = moments.value(moments.solve(ridge))
     except SingularError:

@@ -171,10 +171,10 @@ class LinearSRDICE(estimator.RatioEstimator):
             setting.ridge,
             self.config.bootstrap_draws,
             random_streams.numpy_generator(self.seed, 'bootstrap'),
+            self.shared.count,
         )
     )
     return {
-        'flow_residual': float(self._flow_residual),
         'num_features': self._size_of(setting),
         'ridge': setting.ridge,
     }
@@ -197,12 +197,14 @@ class LinearSRDICE(estimator.RatioEstimator):
   def flow_residual(self):
     """Returns the residual on held-out episodes, or else by cross-fitting.
 
-    Each half of the episodes is scored with the fit of the other; the residual
-    is NaN if there is only one episode.
+    Each half of the episodes is scored with the fit of the other; None if
+    there is only one.
     """
     if self.shared.held_out is not None:
       return super().flow_residual()
     residual = float(self._flow_residual)
+    if np.isnan(residual):
+      return None
     return estimator.FlowScore(residual, estimator.CROSS_FIT)
 
   def interval(self):

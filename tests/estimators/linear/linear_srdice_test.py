@@ -297,7 +297,10 @@ def test_one_episode_has_no_halves():
     )
   fitted = _fit(problem)
   assert np.isfinite(float(fitted.estimate()))
-  assert np.isnan(fitted.flow_residual().residual)
+  assert fitted.flow_residual() is None
+  trainer = training.PhaseTrainer({'linear_srdice': fitted})
+  trainer.run()
+  assert not trainer.has_diverged('linear_srdice')
 
 
 def test_singular_system_names_lambda(mdp):
