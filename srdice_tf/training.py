@@ -92,8 +92,9 @@ class _Progress(tf.Module):
 class PhaseTrainer(tf.Module):
   """Runs the phases of estimators, each phase once, resumable at any time.
 
-  A phase that several estimators share is trained with the first of them. An
-  estimator stops if its numbers are no longer finite; the others go on.
+  A phase that several estimators share is trained with the first of them; if it
+  is the last phase of others too, each of them has a report with its estimate.
+  An estimator stops if its numbers are no longer finite; the others go on.
   """
 
   def __init__(
@@ -218,23 +219,29 @@ class PhaseTrainer(tf.Module):
         name: float(kind(total) / kind(count))
         for name, total in progress.metric_sums().items()
     }
+    numbers = [*metrics.values()]
     try:
-      estimate = None
-      if phase is method.phases[-1]:
-        estimate = _estimate(method, step, phase)
-      on_report(
-          Report(
-              method.name, phase.name, step, phase.num_steps, metrics, estimate
-          )
-      )
+      for owner in self._last_of(phase) or [method]:
+        estimate = None
+        if phase is owner.phases[-1]:
+          estimate = _estimate(owner, step, phase)
+          numbers.append(estimate)
+        name, num_steps = phase.name, phase.num_steps
+        on_report(
+            Report(owner.name, name, step, num_steps, metrics, estimate)
+        )
     except KeyboardInterrupt:
       self._save()  # The next run makes the report again.
       raise
-    numbers = [*metrics.values(), 0.0 if estimate is None else estimate]
     with interrupts.Deferred() as interrupt:
       progress.finish_report(diverged=not np.isfinite(numbers).all())
       self._save()
     interrupt.reraise()
+
+  def _last_of(self, phase) -> list[estimator.Estimator]:
+    """Returns the estimators that are finished with this phase."""
+    methods = self._estimators.values()
+    return [method for method in methods if phase is method.phases[-1]]
 
   def _save(self):
     if self._checkpoints is None:

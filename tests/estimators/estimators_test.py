@@ -134,6 +134,15 @@ def test_adam_converges_to_the_closed_form(chain, on_chain):
   assert np.mean(srdice.ratios()) == pytest.approx(1.0, abs=0.02)
 
 
+def test_the_closed_form_in_words(on_chain):
+  srdice = on_chain['srdice']
+  (line,) = srdice.lines()
+  value = srdice.details()['closed_form']
+  assert line.startswith(f'srdice: closed form {value:.6f}, least-squares')
+  assert 'theorem 4' in line
+  assert on_chain['deep_sr'].lines() == []
+
+
 def test_value_of_any_other_reward(chain, on_chain):
   srdice = on_chain['srdice']
   rewards = np.random.default_rng(0).uniform(size=chain.problem.size)

@@ -140,6 +140,8 @@ def test_theorem_2_of_each_representation(kind):
   assert details['theorem_2_difference'] == pytest.approx(0.0, abs=1e-14)
   assert abs(details['direct_sr']) > 0.001
   assert details['missing_pairs'] == 0
+  (line,) = estimator.lines()
+  assert f'the SR itself {details["direct_sr"]:.6f} (theorem 2' in line
 
 
 def test_details_compare_with_the_known_mdp():
@@ -306,6 +308,10 @@ def test_missing_pairs_are_counted_and_weighed():
     _fit(problem)
   (estimator,) = _fit(problem, ['tabular_srdice'], tabular_missing_mass=0.95)
   assert estimator.details()['missing_mass'] == pytest.approx(1 / 1.1)
+  assert estimator.lines()[-1] == (
+      'tabular_srdice: the data lack 1 pairs (s, a) that the target policy'
+      ' visits, with 9.09e-01 of the mass of d_pi'
+  )
   assert np.isnan(estimator.density_ratio([0], [1]))
   assert np.isfinite(estimator.ratios()).all()
 
