@@ -2,7 +2,7 @@
 
   python binaries/benchmark.py --only=collect
 
-A shared machine slows down both sides of a ratio; still, run it alone.
+A busy machine slows down both sides of a ratio; still, run it alone.
 """
 
 from srdice_tf.logging import quiet
@@ -41,12 +41,13 @@ _GROUPS = {
     'ope_memory': lambda n: program_costs.ope_memory('Humanoid-v4', 10 * n),
 }
 _ONLY = flags.DEFINE_multi_enum(
-    'only', None, list(_GROUPS), 'What to measure; default: everything.'
+    'only', None, list(_GROUPS),
+    'Group to measure; default: all of them.',
 )
 _NUM_TRANSITIONS = flags.DEFINE_integer(
     'num_transitions',
     50_000,
-    'Transitions to collect for a measurement.',
+    'Number of transitions in a measurement.',
     lower_bound=1,
 )
 

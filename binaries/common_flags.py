@@ -270,6 +270,7 @@ def define_server_timeout() -> flags.FlagHolder[float]:
       30.0,
       'Seconds after which a replay server that does not answer is given up.',
       lower_bound=0.1,
+      upper_bound=86_400.0,
   )
 
 

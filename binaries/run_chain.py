@@ -3,8 +3,8 @@
   python binaries/run_chain.py
 
 SR-DICE, DualDICE and GradientDICE with tabular, inverted and dependent
-features, all trials of a method trained at once. Killed at any moment, the same
-command goes on behind the last curve that was finished.
+features; all trials of a method are trained at once. If the run is killed, the
+same command goes on after the last curve that was finished.
 """
 
 from srdice_tf.logging import quiet
@@ -21,7 +21,7 @@ from srdice_tf.experiments import chain
 from srdice_tf.reports import chain_table
 
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', os.path.join('runs', 'chain'), 'Where the run is kept.'
+    'output_dir', os.path.join('runs', 'chain'), 'Directory of the run.'
 )
 _SETTINGS = common_flags.define_fields(chain.ChainConfig)
 

@@ -41,6 +41,7 @@ _NUM_SEEDS = flags.DEFINE_integer(
     'num_seeds', 1,
     'Number of runs with data of their own, counted up from --seed.',
     lower_bound=1,
+    upper_bound=10_000,
 )
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir', None,
@@ -79,11 +80,13 @@ def main(_) -> None:
   entries = sweep.plan(configs, root, _SERVER_TIMEOUT.value)
   directory = os.path.dirname(entries[0].directory)
   table = os.path.join(directory, sweep.TABLE)
+  print(f'runs in       {directory} ({_PRESET.value} preset)', flush=True)
   evaluations = sweep.run(entries, table, _SERVER_TIMEOUT.value)
   for entry, evaluation in zip(entries, evaluations):
     print(comparison.lines(evaluation, entry.directory))
   print(comparison.text(evaluations, _VERBOSE.value))
   print(f'\n{comparison.truth_lines(evaluations)}')
+  print(comparison.behaviour_lines(evaluations))
   picture = os.path.join(directory, 'curve.png')
   comparison.plot(evaluations, picture)
   print(f'picture       {picture}')

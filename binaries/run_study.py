@@ -36,7 +36,7 @@ _TASK = common_flags.define_task()
 _SEED = common_flags.define_seed()
 _NUM_SEEDS = flags.DEFINE_integer(
     'num_seeds', grids.STUDY.num_seeds,
-    'Number of data sets of each task, counted up from --seed.', 1
+    'Number of data sets of each task, counted up from --seed.', 1, 10_000
 )
 _PRESET = flags.DEFINE_enum(
     'preset', 'paper', list(presets.PRESETS),

@@ -2,9 +2,9 @@
 
   python binaries/train_policy.py --env=Hopper-v4 --agent=td3
 
-The same command goes on where a stopped run was. The run directory holds the
-learning curve (evaluations.csv, events/ for TensorBoard), the weights at each
-of its points (snapshots/), and at the end a picture of it (curve.png) and a
+The same command resumes a stopped run. The run directory holds the learning
+curve (evaluations.csv, events/ for TensorBoard), the weights at each of its
+points (snapshots/), and at the end a picture of the curve (curve.png) and a
 SavedModel of the policy (policy/).
 """
 
@@ -31,11 +31,11 @@ _ENV = common_flags.define_env()
 _SEED = common_flags.define_seed()
 _AGENT = flags.DEFINE_enum(
     'agent', 'td3', configs.AGENTS,
-    'Agent: td3 for continuous actions; ddqn, or ddqn_per with prioritised '
-    'replay, for discrete ones.',
+    'Agent to train: td3 for continuous actions, ddqn for discrete ones, '
+    'ddqn_per for discrete ones with prioritised replay.',
 )
 _NUM_STEPS = flags.DEFINE_integer(
-    'num_steps', 1_000_000, 'Steps in the environment.', lower_bound=1
+    'num_steps', 1_000_000, 'Number of steps to train for.', lower_bound=1
 )
 _EVAL_EVERY = flags.DEFINE_integer(
     'eval_every', 20_000,
@@ -43,7 +43,7 @@ _EVAL_EVERY = flags.DEFINE_integer(
     lower_bound=1,
 )
 _EVAL_EPISODES = flags.DEFINE_integer(
-    'eval_episodes', 10, 'Episodes of an evaluation.', lower_bound=1
+    'eval_episodes', 10, 'Number of episodes in an evaluation.', lower_bound=1
 )
 _SETTINGS = common_flags.define_fields(configs.Td3Config, configs.DdqnConfig)
 _OUTPUT_DIR = flags.DEFINE_string(
@@ -52,13 +52,14 @@ _OUTPUT_DIR = flags.DEFINE_string(
 )
 _NUM_THREADS = flags.DEFINE_integer(
     'num_threads', 1,
-    'Threads of a TensorFlow operation; small networks gain little from more.',
+    'Threads that TensorFlow uses; small networks gain little from more.',
     lower_bound=1,
+    upper_bound=1024,
 )
 _SHIP = flags.DEFINE_bool(
     'ship', False,
-    'Train nothing; choose weights of the run so far, measure them, and write '
-    'them with their card into srdice_tf/policies/pretrained/<env>/.',
+    'Instead of training, choose weights of the run so far, measure them, and '
+    'write them with their card into srdice_tf/policies/pretrained/<env>/.',
 )
 
 

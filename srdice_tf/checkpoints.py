@@ -1,4 +1,4 @@
-"""Checkpoints: directories that are whole or not there, with checksums."""
+"""Checkpoints: directories with checksums, written whole or not at all."""
 
 from collections.abc import Callable
 import os
@@ -29,17 +29,17 @@ class Checkpoints:
     if not numbers:
       return None
     checkpoint = numbers[max(numbers)]
-    advice = f'remove {checkpoint} to train anew'
+    advice = f'remove {checkpoint} to train again'
     path = os.path.join(checkpoint, _CHECKSUMS)
     sums = config_file.read_json(path, advice)
     for name in _files(checkpoint):
       if not isinstance(sums.get(name), str):
-        raise errors.UserError(f'{path}: lacks a checksum of {name}; {advice}.')
+        raise errors.at(path, f'lacks a checksum of {name}', advice)
     checksums.verify(checkpoint, sums, advice)
     return checkpoint
 
   def save(self, number: int, write: Callable[[str], None]):
-    """Calls `write(directory)`, then drops the earlier checkpoints.
+    """Calls `write(directory)`, then removes the earlier checkpoints.
 
     Args:
       number: larger than those before, or the same for the same content.
@@ -47,7 +47,7 @@ class Checkpoints:
     """
     final = os.path.join(self._directory, f'checkpoint-{number:09d}')
     if os.path.exists(final):
-      return  # Interrupted right after it was saved.
+      return  # The run was interrupted right after it was saved.
     temporary = f'{final}.tmp'
     shutil.rmtree(temporary, ignore_errors=True)
     os.makedirs(temporary)
@@ -60,7 +60,7 @@ class Checkpoints:
         shutil.rmtree(path)
 
   def _found(self) -> list[tuple[int, str]]:
-    """Returns number, or -1 for unfinished ones, and path of each."""
+    """Returns number (-1 if unfinished) and path of each checkpoint."""
     if not os.path.isdir(self._directory):
       return []
     names = map(_NAME.fullmatch, os.listdir(self._directory))

@@ -15,6 +15,7 @@ from srdice_tf import errors
 from srdice_tf import locks
 
 FILE_NAME = 'config.json'
+_FIELD = 'output_dir'  # As the configs of runs call their directory.
 
 
 def make_directory(directory: str):
@@ -26,9 +27,7 @@ def make_directory(directory: str):
   try:
     os.makedirs(directory, exist_ok=True)
   except OSError as error:
-    raise errors.UserError(
-        f'--output_dir={directory}: {error.strerror}.'
-    ) from error
+    raise errors.UserError(_FIELD, directory, error.strerror) from error
 
 
 def check(
@@ -39,15 +38,15 @@ def check(
 ) -> dict | None:
   """Refuses a directory that holds a run of other settings; writes nothing.
 
-  A field that the file lacks is younger than the run, which then was as its
-  default is.
+  A field that the file lacks was added after the run, which then had its
+  default.
 
   Args:
     directory: of the run.
     config: a dataclass, or a dict of JSON.
     changeable: fields in which a run that goes on may differ.
-    traces: patterns of files that a run goes on from, whose settings nobody
-      knows if they are there alone.
+    traces: patterns of files that a run goes on from; without a config.json
+      nobody knows which settings they belong to.
 
   Returns:
     The settings that are there; None if there are none.
@@ -62,9 +61,10 @@ def check(
     left = [n for t in traces for n in sorted(glob.glob(t, root_dir=directory))]
     if left:
       raise errors.UserError(
-          f'--output_dir: {directory} holds {", ".join(left)} of a run, but no'
-          f' {FILE_NAME} that says of which; choose another directory, or'
-          ' remove them to begin anew.'
+          _FIELD,
+          directory,
+          f'holds {", ".join(left)} of a run, but no {FILE_NAME} that says of'
+          ' which; choose another directory, or remove them to start again',
       )
     return None
   found = read_json(path, 'remove it or choose another directory')
@@ -72,8 +72,10 @@ def check(
   for name, old, new in _differences(found, wanted, _defaults(config)):
     if name not in changeable:
       raise errors.UserError(
-          f'--output_dir: {directory} holds a run with {name}={old}, asked'
-          f' for is {new}; choose another directory.'
+          _FIELD,
+          directory,
+          f'holds a run with {name}={old}, asked for is {new}; choose another'
+          ' directory',
       )
   return found
 
@@ -102,7 +104,7 @@ def hold(directory: str) -> Iterator[None]:
   """Makes and locks the directory of a run.
 
   If the run fails before it has claimed the directory, what was made for it is
-  removed: the corrected command finds nothing in its way.
+  removed, so that the corrected command finds no trace of it.
 
   Raises:
     UserError: if it cannot be made, or another process works in it.
@@ -113,7 +115,7 @@ def hold(directory: str) -> Iterator[None]:
     made.append(parent)
     parent = os.path.dirname(parent)
   make_directory(directory)
-  lock = locks.Lock(directory, f'--output_dir={directory}')
+  lock = locks.Lock(directory, _FIELD)
   try:
     yield
   except BaseException:
@@ -139,7 +141,7 @@ def _check_path(directory: str):
   elif not os.access(parent, os.W_OK | os.X_OK):
     reason = os.strerror(errno.EACCES)
   if reason:
-    raise errors.UserError(f'--output_dir={directory}: {reason}.')
+    raise errors.UserError(_FIELD, directory, reason)
 
 
 def _as_json(config) -> dict:
@@ -179,7 +181,7 @@ def read_json(path: str, advice: str) -> dict:
 
   Args:
     path: of the file.
-    advice: ends the message, such as 'remove it to run anew'.
+    advice: ends the message, such as 'remove it to run again'.
 
   Raises:
     UserError: if it cannot be read, or holds something else.
@@ -189,14 +191,12 @@ def read_json(path: str, advice: str) -> dict:
       content = json.load(file)
   except (OSError, ValueError, RecursionError) as error:
     reason = ' '.join(str(error).split()) or 'nested too deeply'
-    raise errors.UserError(
-        f'{path}: cannot be read as JSON ({reason}); {advice}.'
-    ) from error
+    found = f'cannot be read as JSON ({reason})'
+    raise errors.at(path, found, advice) from error
   if not isinstance(content, dict):
     kind = type(content).__name__
-    raise errors.UserError(
-        f'{path}: holds a {kind}, expected an object with names; {advice}.'
-    )
+    found = f'holds a {kind}, expected an object with names'
+    raise errors.at(path, found, advice)
   return content
 
 

@@ -33,18 +33,20 @@ def read(
   """
   if not os.path.exists(path):
     return []
+  wanted = f'expected {",".join(columns)}; {advice}'
   try:
     with open(path, 'rb') as file:
       content = file.read()
     end = content.rfind(b'\n') + 1
-    if is_growing and not end:
-      return []
+    if not end:
+      if is_growing:
+        return []
+      raise errors.at(path, 'holds no whole line', wanted)
     whole = io.BytesIO(content[:end])
     cells = pd.read_csv(whole, header=None, dtype=str, keep_default_na=False)
   except (OSError, ValueError) as error:  # pandas' own are ValueErrors.
     reason = ' '.join(str(error).split())
     raise errors.at(path, f'cannot be read ({reason})', advice) from error
-  wanted = f'expected {",".join(columns)}; {advice}'
   header, *lines = cells.itertuples(index=False, name=None)
   if header != tuple(columns):
     raise errors.at(path, f'found {",".join(header)[:80]!r}', wanted)

@@ -45,7 +45,7 @@ class NotFiniteError(UserError):
 
 
 def at(where: str, found: str, expected: str = '') -> UserError:
-  """Returns the error of a place: 'where: found; expected.'
+  """Returns the error of a place, which reads 'where: found; expected'.
 
   Args:
     where: the file, directory or server; or the argument of a call.

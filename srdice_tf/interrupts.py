@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM at a moment that loses nothing."""
+"""Stops on Ctrl-C and SIGTERM without losing work."""
 
 import signal
 import threading
@@ -6,22 +6,22 @@ import time
 
 from srdice_tf.logging import signals
 
-# A call that cannot be interrupted takes about as long.
+# About how long a call that cannot be interrupted takes.
 _CALL_SECONDS = 2.0
 
 
 class Deferred:
-  """Within the context an interrupt only sets `received`; a second one ends it.
+  """In the context an interrupt only sets `received`; a second one ends it.
 
-  The work then stops between two steps, saves, and calls `reraise`. What the
-  process ignores, as below nohup, it goes on ignoring.
+  The work then stops between two steps, saves, and calls `reraise`. Signals
+  that the process ignores, as under nohup, stay ignored.
   """
 
   def __init__(self, seconds: float | None = None):
     """Prepares the answer to an interrupt.
 
     Args:
-      seconds: that the work in the context is going to take, if it is one call.
+      seconds: how long the work in the context takes, if it is one call.
     """
     self.received = None
     self._seconds = seconds
@@ -67,17 +67,17 @@ class Deferred:
       handler(self.received, None)
     elif handler == signal.SIG_DFL:
       signal.raise_signal(self.received)
-    raise KeyboardInterrupt  # Who handles it otherwise must not go on either.
+    raise KeyboardInterrupt  # Other handlers must not let the work go on.
 
 
 class Pace:
-  """Cuts work into calls of about two seconds: a stop is never far."""
+  """Cuts work into calls of about two seconds, so that it can stop soon."""
 
   def __init__(self):
     self._step_seconds = None  # As the last call took.
 
   def size(self, most: int) -> int:
-    """Returns how many steps the next call takes; the first takes one."""
+    """Returns the number of steps of the next call; that of the first is 1."""
     if self._step_seconds is None:
       return min(1, most)
     if self._step_seconds * most <= _CALL_SECONDS:
@@ -85,9 +85,9 @@ class Pace:
     return max(1, int(_CALL_SECONDS / self._step_seconds))
 
   def seconds(self, size: int) -> float | None:
-    """Returns how long a call is going to take, once that is known."""
+    """Returns how long a call will take; None before the first one."""
     return self._step_seconds and size * self._step_seconds
 
   def note(self, size: int, seconds: float):
-    """Learns from a call."""
+    """Notes how long a call took."""
     self._step_seconds = seconds / size

@@ -1,4 +1,4 @@
-"""What cannot fit the memory is refused before any work, with the limit."""
+"""Refuses what does not fit the memory before any work, with the limit."""
 
 import bisect
 from collections.abc import Callable
@@ -6,12 +6,14 @@ import os
 
 from srdice_tf import errors
 
+MOST_ENVS = 10_000  # More would take hours to make and to reset.
 
-def check_memory(flag: str, value: int, needed: Callable[[int], int]):
+
+def check_memory(field: str, value: int, needed: Callable[[int], int]):
   """Raises an error if a size needs more memory than there is.
 
   Args:
-    flag: name of the setting.
+    field: name of the setting.
     value: of the setting.
     needed: bytes that a value needs at least; it grows with the value.
 
@@ -24,13 +26,15 @@ def check_memory(flag: str, value: int, needed: Callable[[int], int]):
   values = range(min(value, available))  # Each of them needs a byte at least.
   most = bisect.bisect_right(values, available, key=needed) - 1
   raise errors.UserError(
-      f'--{flag}={value}: needs {needed(value) / 2**30:,.1f} GiB of memory,'
-      f' {available / 2**30:,.1f} GiB are free: at most {max(most, 0)}.'
+      field,
+      value,
+      f'needs {needed(value) / 2**30:,.1f} GiB of memory, of which'
+      f' {available / 2**30:,.1f} are free; expected at most {max(most, 0)}',
   )
 
 
 def available_bytes() -> int:
-  """Returns the memory that is free, or can be made so."""
+  """Returns the memory that is free or can be freed."""
   try:
     with open('/proc/meminfo') as file:
       fields = dict(line.split(':') for line in file)

@@ -1,7 +1,7 @@
-"""One lock for a directory: who works in it, and that nobody else does.
+"""A lock for a directory, so that one process works in it at a time.
 
 The lock is the system's own (flock), on a file in the directory. It ends with
-its process, however that ends, so that the next one can take over.
+its process, even if that is killed, so that the next one can take over.
 """
 
 import contextlib
@@ -19,17 +19,17 @@ _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 class Lock:
-  """A lock that is held from its making until `release`."""
+  """A lock that is held until `release`."""
 
-  def __init__(self, directory: str, name: str, shared: bool = False):
+  def __init__(self, directory: str, field: str, shared: bool = False):
     """Takes the lock of a directory.
 
     Args:
       directory: to lock; must be there.
-      name: what messages call it, such as '--output_dir=runs/x'.
-      shared: whether it is only read: any number of readers may hold the lock
-        at once, if nobody holds it alone. Where nothing may be written there
-        is no file to lock, and nobody to write.
+      field: the setting that names the directory, for messages.
+      shared: whether the directory is only read. Any number of readers may
+        hold the lock at once, if nobody holds it alone. A directory that is
+        read-only has no file to lock, and nobody who writes.
 
     Raises:
       UserError: if another process holds it; it is named.
@@ -42,21 +42,24 @@ class Lock:
     except OSError as error:
       if shared and error.errno in _READ_ONLY:
         return
-      raise errors.UserError(f'{name}: {error.strerror} ({path}).') from error
+      reason = f'{error.strerror} ({path})'
+      raise errors.UserError(field, directory, reason) from error
     self._file = os.fdopen(descriptor, 'r' if shared else 'r+')
     self._shared = shared
     mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
       fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
     except BlockingIOError:
-      message = f'{name} {self._holder()}.'
+      reason = self._holder()
       self._file.close()
-      raise errors.UserError(message) from None
+      raise errors.UserError(field, directory, reason) from None
     except OSError as error:
       self._file.close()
       raise errors.UserError(
-          f'{name}: its file system has no locks ({error.strerror}); choose'
-          ' another directory.'
+          field,
+          directory,
+          f'its file system has no locks ({error.strerror}); choose another'
+          ' directory',
       ) from error
     if not shared:
       self._write_holder()

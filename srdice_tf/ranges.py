@@ -1,7 +1,7 @@
-"""Ranges of settings: each stands beside its field, all are checked here.
+"""Ranges of settings, written beside their fields and checked here.
 
 A config reads `tau: float = ranges.share(0.005)` and calls `ranges.check(self)`
-in `__post_init__`, so that flags and library calls are held to the same.
+in `__post_init__`, so that the same limits hold for flags and library calls.
 """
 
 import collections
@@ -57,6 +57,11 @@ def share(default=_REQUIRED):
   return between(0, 1, default)
 
 
+def rate(default=_REQUIRED):
+  """A field of numbers above 0, up to 1."""
+  return _field(default, lambda x: 0 < x <= 1, 'above 0, at most 1')
+
+
 def seed(default=_REQUIRED):
   """A field of seeds."""
   return between(0, _MAX_SEED, default)
@@ -84,9 +89,8 @@ def _field(default, holds, words):
 def check(config):
   """Checks each field of a dataclass: its type, then its range.
 
-  Numbers must be finite. A field of `float | None` may be None: unset. Fields
-  of other types than numbers, flags and text are left alone: they check
-  themselves.
+  Numbers must be finite. A field of `float | None` may be None. Fields of other
+  types than numbers, booleans and text are not checked.
 
   Raises:
     UserError: naming the first field that is wrong, and what was expected.
@@ -102,9 +106,7 @@ def check(config):
     kind, words = _KINDS.get(field_type, (object, ''))
     expected = ' '.join(filter(None, [words, found.words if found else '']))
     if not _is_of(value, kind) or (found and not found.holds(value)):
-      raise errors.UserError(
-          f'--{field.name}={value}: expected {expected}.'
-      )
+      raise errors.UserError(field.name, value, f'expected {expected}')
     _check_size(field.name, value)
 
 
@@ -116,22 +118,20 @@ def check_list(name: str, values: Collection):
   """
   shown = ','.join(map(str, values))
   if not values:
-    raise errors.UserError(f'--{name}=: expected at least one.')
+    raise errors.UserError(name, '', 'expected at least one')
   (value, count), *_ = collections.Counter(values).most_common()
   if count > 1:
-    raise errors.UserError(
-        f'--{name}={shown}: {value} is there {count} times; expected once.'
-    )
+    found = f'{value} is there {count} times; expected once'
+    raise errors.UserError(name, shown, found)
 
 
 def check_seeds(seeds: Collection[int]):
-  """Checks the seeds of several runs: they are counted up from one."""
+  """Checks the seeds of several runs."""
   check_list('seed', seeds)
   for value in (min(seeds), max(seeds)):
     if not 0 <= value <= _MAX_SEED:
-      raise errors.UserError(
-          f'--seed={value}: expected all seeds from 0 to {_MAX_SEED:,}.'
-      )
+      expected = f'expected all seeds from 0 to {_MAX_SEED:,}'
+      raise errors.UserError('seed', value, expected)
 
 
 def _check_size(name: str, value):
@@ -141,7 +141,7 @@ def _check_size(name: str, value):
   is_whole = isinstance(value, numbers.Integral)
   most = _MAX_WHOLE if is_whole else _MAX_REAL
   if abs(value) > most:
-    raise errors.UserError(f'--{name}={value}: expected at most {most:,}.')
+    raise errors.UserError(name, value, f'expected at most {most:,}')
 
 
 def _is_of(value, kind) -> bool:

@@ -20,14 +20,14 @@ _WEIGHTS = 'weights'
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-  """How things stand after an interval.
+  """What is known after an interval of steps.
 
   Attributes:
     method: name of the estimator.
     phase: name of its phase.
     step: steps of the phase done.
     num_steps: steps of the phase in all.
-    metrics: means over the interval's steps.
+    metrics: means over the steps of the interval.
     estimate: the value, in the last phase of an estimator; None before.
   """
 
@@ -43,11 +43,11 @@ class _Progress(tf.Module):
   """How far a phase is; part of the checkpoint.
 
   Attributes:
-    steps: taken.
-    reported: those up to the last report.
-    names: [M] of the metrics.
-    sums: [M] of the metrics since the last report.
-    seconds: of training.
+    steps: steps taken.
+    reported: steps up to the last report.
+    names: [M] names of the metrics.
+    sums: [M] sums of the metrics since the last report.
+    seconds: time of training.
     diverged: whether its numbers are no longer finite.
   """
 
@@ -62,11 +62,11 @@ class _Progress(tf.Module):
     self.sums = variable([], tf.float64, shape=[None])
     self.seconds = variable(0.0, tf.float64)
     self.diverged = variable(False, tf.bool)
-    # Of this process: what estimates, reports and checkpoints took.
+    # The time of estimates, reports and checkpoints in this process.
     self.other_seconds, self.other_steps = 0.0, 0
 
   def add(self, size: int, sums: dict[str, float], seconds: float):
-    """Counts steps; their metrics are in the sums."""
+    """Counts steps, and keeps the sums that include their metrics."""
     self.steps.assign_add(size)
     self.names.assign(list(sums))
     self.sums.assign(list(sums.values()))
@@ -84,7 +84,7 @@ class _Progress(tf.Module):
     self.sums.assign([])
 
   def pace(self) -> float:
-    """Returns the seconds of a step, with all that comes with it."""
+    """Returns the seconds of a step, with its share of all else."""
     others = self.other_seconds / max(self.other_steps, 1)
     return float(self.seconds) / int(self.steps) + others
 
@@ -93,7 +93,7 @@ class PhaseTrainer(tf.Module):
   """Runs the phases of estimators, each phase once, resumable at any time.
 
   A phase that several estimators share is trained with the first of them. An
-  estimator whose numbers are no longer finite stops there; others go on.
+  estimator stops if its numbers are no longer finite; the others go on.
   """
 
   def __init__(
@@ -106,7 +106,7 @@ class PhaseTrainer(tf.Module):
 
     Args:
       estimators: by name, in the order in which they are trained.
-      directory: of the checkpoints; None keeps none.
+      directory: where checkpoints are kept; None keeps none.
       interval: steps between two reports.
 
     Raises:
@@ -135,10 +135,10 @@ class PhaseTrainer(tf.Module):
     return sum(float(progress.seconds) for progress in self._parts(method))
 
   def seconds_left(self) -> float | None:
-    """Returns how long the rest takes; None as long as nothing tells.
+    """Returns how long the rest takes; None before the first steps.
 
-    A phase goes on as it went so far; those to come take as many times longer
-    or shorter as their steps cost.
+    The running phase is assumed to go on at its pace; phases to come are
+    predicted from the cost of their steps.
     """
     done = {n: int(progress.steps) for n, progress in self._progress.items()}
     spent = sum(float(p.seconds) for p in self._progress.values())
@@ -165,7 +165,7 @@ class PhaseTrainer(tf.Module):
     """Trains what is not trained yet.
 
     An interrupt stops it within seconds. Steps of compiled phases are kept; a
-    step that is not compiled is cut off, and taken anew.
+    step that is not compiled is cut off, and repeated by the next run.
     """
     for name, method in self._estimators.items():
       for phase in method.phases:
@@ -179,7 +179,8 @@ class PhaseTrainer(tf.Module):
     phase.prepare()
     call, pace = None, interrupts.Pace()
     if progress.steps < phase.num_steps:
-      # Before anything is saved: optimisers read what they are restored from.
+      # Before anything is saved: this makes the optimisers' variables, which
+      # still have to be read from the checkpoint.
       call = take_steps(phase)
     while progress.reported < phase.num_steps and not progress.diverged:
       end = min(int(progress.reported) + self._interval, phase.num_steps)
@@ -211,7 +212,7 @@ class PhaseTrainer(tf.Module):
   def _report(self, method, phase, on_report):
     progress = self._progress[phase.name]
     step, count = int(progress.steps), int(progress.steps - progress.reported)
-    # In single precision, as compiled steps are summed.
+    # Compiled steps are summed in single precision.
     kind = np.float32 if phase.compiled else np.float64
     metrics = {
         name: float(kind(total) / kind(count))
@@ -227,7 +228,7 @@ class PhaseTrainer(tf.Module):
           )
       )
     except KeyboardInterrupt:
-      self._save()  # Resumed, it makes the report again.
+      self._save()  # The next run makes the report again.
       raise
     numbers = [*metrics.values(), 0.0 if estimate is None else estimate]
     with interrupts.Deferred() as interrupt:
@@ -255,7 +256,7 @@ def _estimate(
 def take_steps(phase: phases.Phase) -> Callable[[int, dict], dict[str, float]]:
   """Returns a function that takes n steps and adds their metrics to sums.
 
-  However n steps are cut into calls, sums are the same to the last bit.
+  The sums do not depend on how steps are divided into calls, to the last bit.
   """
   if phase.compiled:
     return _compile(phase.step)
@@ -279,8 +280,8 @@ def compile_steps(step: Callable[[], dict[str, tf.Tensor]]):
 
 
 def _compile(step):
-  # Traced on its own, which makes the optimisers' slots; all steps are then
-  # the same nodes of the loop, the first of a call no others.
+  # Traced outside of the loop, which makes the optimisers' variables, so that
+  # all steps of the loop run the same operations.
   traced = tf.function(step, autograph=False).get_concrete_function()
   names = list(traced.structured_outputs)
 
@@ -318,8 +319,8 @@ def _restore(checkpoint, path: str | None):
     return
   try:
     status = checkpoint.read(os.path.join(path, _WEIGHTS))
-    # Optimisers get their values when their first step makes them; all else
-    # must be there, or would be as untrained as it is made.
+    # Optimisers read their values when their first step makes the variables.
+    # All other variables must be in the checkpoint.
     status.expect_partial().assert_existing_objects_matched()
   except (
       tf.errors.OpError, ValueError, OSError, AssertionError

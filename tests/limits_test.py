@@ -10,7 +10,7 @@ def test_the_largest_value_that_fits_is_named(monkeypatch):
   monkeypatch.setattr(limits, 'available_bytes', lambda: 1000)
   square = lambda size: 8 * size * size
   limits.check_memory('size', 11, square)
-  with pytest.raises(errors.UserError, match='--size=12: .* at most 11.'):
+  with pytest.raises(errors.UserError, match='^size=12: .* at most 11.'):
     limits.check_memory('size', 12, square)
   with pytest.raises(errors.UserError, match='at most 11.'):
     limits.check_memory('size', 10**30, square)

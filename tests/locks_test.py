@@ -10,7 +10,6 @@ from srdice_tf import errors
 from srdice_tf import locks
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import chain
-from srdice_tf.experiments import coverage
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import tasks
 
@@ -38,9 +37,9 @@ def holder(tmp_path):
 
 @pytest.mark.parametrize('shared', [False, True])
 def test_the_second_is_told_who_is_first(tmp_path, holder, shared):
-  expected = f'--output_dir=x is in use by process {holder.pid} on .* since 20'
-  with pytest.raises(errors.UserError, match=expected) as error:
-    locks.Lock(str(tmp_path), '--output_dir=x', shared)
+  expected = f'^output_dir={tmp_path}: is in use by process {holder.pid} on .* '
+  with pytest.raises(errors.UserError, match=f'{expected}since 20') as error:
+    locks.Lock(str(tmp_path), 'output_dir', shared)
   assert '\n' not in str(error.value)
 
 
@@ -58,7 +57,7 @@ def test_readers_share(tmp_path):
   directory = str(tmp_path)
   with locks.Lock(directory, 'x', shared=True):
     with locks.Lock(directory, 'x', shared=True):
-      with pytest.raises(errors.UserError, match='x is being read by another'):
+      with pytest.raises(errors.UserError, match='^x=.*: is being read by an'):
         locks.Lock(directory, 'x')
   locks.Lock(directory, 'x').release()
 
@@ -69,7 +68,7 @@ def test_a_directory_that_cannot_be_written_can_be_read(tmp_path, monkeypatch):
 
   monkeypatch.setattr(os, 'open', refuse)
   locks.Lock(str(tmp_path), 'x', shared=True).release()
-  with pytest.raises(errors.UserError, match='x: Permission denied'):
+  with pytest.raises(errors.UserError, match='^x=.*: Permission denied'):
     locks.Lock(str(tmp_path), 'x')
 
 
@@ -85,9 +84,8 @@ def test_runs_lock_their_directories(tmp_path):
   for run, config in (
       (runs.run, evaluation),
       (chain.run, chain.ChainConfig()),
-      (coverage.run, coverage.CoverageConfig(task, 2, hyperparameters.Hyperparameters())),
   ):
     with locks.Lock(str(tmp_path), 'x'):
-      with pytest.raises(errors.UserError, match='--output_dir=.* is in use'):
+      with pytest.raises(errors.UserError, match='output_dir=.* is in use'):
         run(config, str(tmp_path))
   assert os.listdir(tmp_path) == [locks.FILE_NAME]

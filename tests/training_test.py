@@ -232,7 +232,7 @@ def test_damaged_checkpoint_is_one_line(
   shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
   (path,) = tmp_path.glob(f'checkpoint-*/{pattern}')
   damage(path)
-  message += '.*; remove .*/checkpoint-[0-9]+ to train anew'
+  message += '.*; remove .*/checkpoint-[0-9]+ to train again'
   with pytest.raises(errors.UserError, match=message) as error:
     _run(chain, str(tmp_path), names=['deep_td'])
   assert '\n' not in str(error.value)

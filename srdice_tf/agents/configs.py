@@ -3,6 +3,7 @@
 import dataclasses
 
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf import ranges
 
 AGENTS = ('td3', 'ddqn', 'ddqn_per')
@@ -18,12 +19,12 @@ class Td3Config:
     adam_epsilon: Epsilon of Adam.
     gamma: Discount factor.
     tau: Share of the new weights in an update of the targets.
-    delay: Updates of the critics for each one of actor and targets.
-    target_noise: Deviation of the noise in the target's action.
+    delay: Updates of the critics between two updates of actor and targets.
+    target_noise: Standard deviation of the noise in the target's action.
     target_noise_clip: Bound of the noise in the target's action.
-    exploration_noise: Deviation of the noise of the actions taken.
-    random_steps: Steps with uniform actions before learning.
-    updates_per_step: Updates for each step in the environment.
+    exploration_noise: Standard deviation of the noise while collecting.
+    random_steps: Steps with uniform random actions before learning.
+    updates_per_step: Updates per step in the environment.
     replay_capacity: Transitions that are kept.
     num_envs: Environments that share a policy call.
     block_steps: Steps between two calls for updates.
@@ -33,7 +34,7 @@ class Td3Config:
   learning_rate: float = ranges.positive(3e-4)
   adam_epsilon: float = ranges.positive(1e-8)
   gamma: float = ranges.inside(0, 1, 0.99)
-  tau: float = ranges.share(0.005)
+  tau: float = ranges.rate(0.005)
   delay: int = ranges.at_least(1, 2)
   target_noise: float = ranges.at_least(0, 0.2)
   target_noise_clip: float = ranges.at_least(0, 0.5)
@@ -41,7 +42,7 @@ class Td3Config:
   random_steps: int = ranges.at_least(0, 25_000)
   updates_per_step: float = ranges.positive(1.0)
   replay_capacity: int = ranges.at_least(1, 1_000_000)
-  num_envs: int = ranges.at_least(1, 4)
+  num_envs: int = ranges.between(1, limits.MOST_ENVS, 4)
   block_steps: int = ranges.between(1, 10_000, 100)
 
   def __post_init__(self):
@@ -55,23 +56,23 @@ class DdqnConfig:
   Attributes:
     batch_size: Transitions in a minibatch.
     learning_rate: Learning rate of Adam.
-    learning_rate_decay_steps: Steps over which the rate falls to a tenth; 0:
-      never.
+    learning_rate_decay_steps: Steps over which the learning rate falls to a
+      tenth; 0 keeps it constant.
     adam_epsilon: Epsilon of Adam.
     small_network: Whether frames go through 16 and 32 filters to 256 units.
     gamma: Discount factor.
-    n_step: Steps whose rewards a target sums, on pixels.
+    n_step: Steps whose rewards a target sums; above 1 only on frames.
     target_period: Steps in the environment between two copies to the target.
-    initial_epsilon: Share of random actions at first.
-    final_epsilon: Share of random actions in the end.
-    epsilon_decay_steps: Steps from the first share of random actions to the
-      last.
-    random_steps: Steps with uniform actions before learning.
-    updates_per_step: Updates for each step in the environment.
+    initial_epsilon: Share of random actions at the start.
+    final_epsilon: Share of random actions at the end.
+    epsilon_decay_steps: Steps over which the share of random actions falls.
+    random_steps: Steps with uniform random actions before learning.
+    updates_per_step: Updates per step in the environment.
     replay_capacity: Transitions that are kept.
-    priority_exponent: Exponent of the error in a priority, ddqn_per.
-    importance_exponent: Exponent of the weights that undo priorities, ddqn_per.
-    min_priority: The least priority, ddqn_per.
+    priority_exponent: Exponent of the error in a priority (ddqn_per).
+    importance_exponent: Exponent of the weights that undo priorities
+      (ddqn_per).
+    min_priority: Lowest priority of a transition (ddqn_per).
     num_envs: Environments that share a policy call.
     block_steps: Steps between two calls for updates.
   """
@@ -94,7 +95,7 @@ class DdqnConfig:
   priority_exponent: float = ranges.at_least(0, 0.6)
   importance_exponent: float = ranges.at_least(0, 0.4)
   min_priority: float = ranges.positive(1e-3)
-  num_envs: int = ranges.at_least(1, 4)
+  num_envs: int = ranges.between(1, limits.MOST_ENVS, 4)
   block_steps: int = ranges.between(1, 10_000, 16)
 
   def __post_init__(self):
@@ -107,13 +108,14 @@ def override(parameters, settings: dict, agent: str):
   Raises:
     UserError: if the agent lacks one, or a value is out of its range.
   """
-  for name in settings:
-    if not hasattr(parameters, name):
-      raise errors.UserError(f'--{name}: --agent={agent} has no such setting.')
+  names = {field.name for field in dataclasses.fields(parameters)}
+  for name, value in settings.items():
+    if name not in names:
+      raise errors.UserError(name, value, f'agent={agent} has no such setting')
   return dataclasses.replace(parameters, **settings)
 
 
-# A task of a few numbers is learnt in minutes: Atari's pace would not fit.
+# A task of a few numbers is learned in minutes: Atari's pace would not fit.
 SMALL_DDQN = DdqnConfig(
     learning_rate=1e-3,
     adam_epsilon=1e-8,
@@ -136,7 +138,7 @@ class TrainConfig:
   num_steps: int = ranges.at_least(1, 1_000_000)
   seed: int = ranges.seed(0)
   eval_every: int = ranges.at_least(1, 20_000)
-  eval_episodes: int = ranges.at_least(1, 10)
+  eval_episodes: int = ranges.between(1, limits.MOST_ENVS, 10)
   hyperparameters: Td3Config | DdqnConfig | None = None
 
   def __post_init__(self):

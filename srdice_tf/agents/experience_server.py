@@ -16,21 +16,21 @@ TABLE = 'experience'
 
 
 class ExperienceServer:
-  """One table; `save` and `restore` name the directory of the checkpoint."""
+  """One table; `save` and `restore` take the directory of the checkpoint."""
 
   def __init__(self, make_table: Callable[[str], reverb.Table]):
     """Starts the server.
 
     Args:
-      make_table: from the table's name to a new table; called again where a
+      make_table: takes a name and returns a new table; called again when a
         checkpoint is restored.
     """
     self._make_table = make_table
     self._start(None)
 
   def _start(self, checkpoint: str | None):
-    # Reverb adds a directory of its own choice to each checkpoint: it writes
-    # into a scratch directory and `save` moves the result.
+    # Reverb chooses the name of a checkpoint's directory itself: it writes into
+    # a scratch directory, and `save` moves the result.
     self._scratch = tempfile.TemporaryDirectory(prefix='srdice_replay_')
     self._server = network.start_server(
         [self._make_table(TABLE)],

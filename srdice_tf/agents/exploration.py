@@ -1,4 +1,4 @@
-"""Actions while training: random at first, then the policy's with noise."""
+"""Actions while training: random at first, then of the policy with noise."""
 
 from collections.abc import Callable
 
@@ -41,7 +41,7 @@ def epsilon_greedy(
   """Returns Double DQN's exploration; arguments as for `gaussian`."""
   epsilon = 1.0
   if step >= parameters.random_steps:
-    # The decay counts from the first step, the random ones included.
+    # The decay counts all steps, including the random ones.
     progress = min(1.0, step / parameters.epsilon_decay_steps)
     change = parameters.final_epsilon - parameters.initial_epsilon
     epsilon = parameters.initial_epsilon + progress * change

@@ -1,8 +1,12 @@
 """Agents and learners by the name of the agent."""
 
+import math
+
 from tf_agents.agents import tf_agent
+from tf_agents.specs import tensor_spec
 
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf.agents import configs
 from srdice_tf.agents import ddqn
 from srdice_tf.agents import frame_learner
@@ -25,6 +29,41 @@ def default_parameters(agent: str, observation_spec):
   return configs.DdqnConfig() if is_atari else configs.SMALL_DDQN
 
 
+def check_sizes(config: configs.TrainConfig, observation_spec):
+  """Checks that replay and minibatches fit the memory, and each other.
+
+  Raises:
+    UserError: naming the size that does not, and the limit.
+  """
+  parameters, shape = config.hyperparameters, observation_spec.shape
+  # Rows of each environment that a transition of frames is put together from.
+  history = 0
+  if is_pixels(observation_spec):
+    history = shape[-1] + parameters.n_step
+  rows = max(parameters.block_steps, parameters.num_envs)
+  least = 2 * rows + history * parameters.num_envs
+  # Learners take no more room than that.
+  room = config.num_steps + config.num_steps // 100 + 4 * rows
+  if min(parameters.replay_capacity, room) < least:
+    raise errors.UserError(
+        f'--replay_capacity={parameters.replay_capacity}: too few, or'
+        f' --num_steps={config.num_steps} are, for'
+        f' --num_envs={parameters.num_envs} and'
+        f' --block_steps={parameters.block_steps}; expected at least {least}.'
+    )
+  numbers = math.prod(shape)
+  row_bytes = numbers // shape[-1] if history else 8 * numbers
+  limits.check_memory(
+      'replay_capacity',
+      parameters.replay_capacity,
+      lambda capacity: min(capacity, room) * row_bytes,
+  )
+  # Observations before and after, and what they are put together from.
+  limits.check_memory(
+      'batch_size', parameters.batch_size, lambda size: 16 * size * numbers
+  )
+
+
 def make_agent(
     config: configs.TrainConfig, observation_spec, action_spec
 ) -> tf_agent.TFAgent:
@@ -34,8 +73,9 @@ def make_agent(
     kind = 'discrete' if is_discrete else 'continuous'
     fitting = 'ddqn or ddqn_per' if is_discrete else 'td3'
     raise errors.UserError(
-        f'--agent={config.agent}: {config.env_id} has {kind} actions; expected'
-        f' {fitting}.'
+        'agent',
+        config.agent,
+        f'{config.env_id} has {kind} actions; expected {fitting}',
     )
   make = ddqn.make_agent if is_discrete else td3.make_agent
   return make(
@@ -56,10 +96,11 @@ def make_learner(
         else frame_learner.FrameLearner
     )
     return make(agent, parameters, config.num_steps)
-  if getattr(parameters, 'n_step', 1) != 1:
+  if config.agent != 'td3' and parameters.n_step != 1:
     raise errors.UserError(
-        f'--n_step={parameters.n_step}: {config.env_id} has no frames; expected'
-        ' 1.'
+        'n_step',
+        parameters.n_step,
+        f'{config.env_id} has no frames; expected 1',
     )
   if prioritised:
     return item_learner.ItemLearner(agent, parameters)
@@ -68,5 +109,5 @@ def make_learner(
 
 def policy_network(agent: tf_agent.TFAgent):
   """Returns the network whose weights make the deterministic policy."""
-  is_actor = isinstance(agent, td3.DelayedTd3Agent)
-  return agent._actor_network if is_actor else agent._q_network
+  is_discrete = tensor_spec.is_discrete(agent.action_spec)
+  return agent._q_network if is_discrete else agent._actor_network

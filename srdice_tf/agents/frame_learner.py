@@ -1,4 +1,4 @@
-"""Replay of frames: each is kept once, all updates in one compiled call."""
+"""Replay of frames: each is stored once, all updates in one compiled call."""
 
 import os
 
@@ -18,10 +18,10 @@ _STEP_TYPE, _ACTION, _REWARD, _DISCOUNT = range(4)
 class FrameLearner(learner.Learner):
   """Uniform replay of stacks of frames, from a ring of the newest rows.
 
-  Reverb keeps the experience, a block of rows in each item, and writes its
+  Reverb keeps the experience, a block of rows per item, and writes the
   checkpoints. Minibatches come from a copy in two tensors, the frames and the
-  rest, in the order of time; the environments alternate, so that a row's
-  successor is `num_envs` places behind it.
+  rest, in the order of time. The environments alternate, so the successor of a
+  row is `num_envs` places after it.
   """
 
   def __init__(self, agent, parameters, num_steps: int):
@@ -30,14 +30,16 @@ class FrameLearner(learner.Learner):
     Args:
       agent: a TF-Agents DQN agent for stacks of frames [H, W, K].
       parameters: its DdqnConfig.
-      num_steps: of the whole run; room for more is not taken.
+      num_steps: of the whole run, so that no room is kept for more.
     """
     self._agent = agent
     self._parameters = parameters
     self._num_envs = parameters.num_envs
     height, width, self._stack = agent.time_step_spec.observation.shape
-    # Rows are a few more than steps: an episode's last state has one too.
-    room = num_steps + num_steps // 100 + 4 * parameters.block_steps
+    # There are a few more rows than steps: the last state of an episode has one
+    # too.
+    block = max(parameters.block_steps, parameters.num_envs)
+    room = num_steps + num_steps // 100 + 4 * block
     capacity = min(parameters.replay_capacity, room)
     self._capacity = capacity // self._num_envs * self._num_envs
     self._frames = tf.Variable(
@@ -93,7 +95,7 @@ class FrameLearner(learner.Learner):
     return {'loss': float(loss)}
 
   def _bounds(self) -> tuple[int, int]:
-    """Returns the first row with its whole history, and after the last one."""
+    """Returns the first row with its whole history, and the end of these."""
     kept = self._num_added - self._capacity
     low = max(0, kept + (self._stack - 1) * self._num_envs)
     return low, self._num_added - self._parameters.n_step * self._num_envs
@@ -121,10 +123,9 @@ class FrameLearner(learner.Learner):
   def transitions(self, rows: tf.Tensor):
     """Returns what begins in `rows` [B], over several steps, and a mask.
 
-    The reward is the discounted sum of those of the steps, fewer than
-    `n_step` where the episode ends; the discount lacks one factor gamma,
-    which the agent adds. The mask is 0 for the last row of an episode: nothing
-    begins there.
+    The reward is the discounted sum over the steps, fewer than `n_step` where
+    the episode ends. The discount lacks one factor gamma, which the agent adds.
+    The mask is 0 for the last row of an episode: nothing begins there.
     """
     count = self._parameters.n_step
     ahead = rows[:, None] + self._num_envs * tf.range(count)  # [B, N]
@@ -148,7 +149,7 @@ class FrameLearner(learner.Learner):
   def observations(self, rows: tf.Tensor) -> tf.Tensor:
     """Returns the stacks [B, H, W, K] whose newest frames are in `rows`."""
     back = self._num_envs * tf.range(self._stack - 1, -1, -1)  # [K]
-    # Not below 0: what was before the first row does not exist.
+    # Not below 0: there is nothing before the first row.
     places = tf.maximum(rows[:, None] - back, 0) % self._capacity  # [B, K]
     frames = tf.gather(self._frames, places)  # [B, K, H, W]
     types = tf.gather(self._steps, places[:, 1:])[..., _STEP_TYPE]
@@ -167,7 +168,7 @@ class FrameLearner(learner.Learner):
     num_added = int(np.load(os.path.join(directory, 'added.npy')))
     self._server.restore(directory)
     blocks = list(self._server.read_all())
-    # Rows go where they were: the oldest kept one is not always the first.
+    # Rows go where they were: the oldest one need not be the first.
     self._num_added = num_added - sum(steps[..., 0].size for _, steps in blocks)
     for frames, steps in blocks:
       self._append(frames, steps)
@@ -177,14 +178,14 @@ class FrameLearner(learner.Learner):
 
 
 class PrioritisedFrameLearner(FrameLearner):
-  """The same frames, rows drawn by their last TD error.
+  """The same frames, with rows drawn by their last TD error.
 
-  Reverb's table of priorities holds numbers of rows only.
+  Reverb's table of priorities holds only the numbers of the rows.
   """
 
   def __init__(self, agent, parameters, num_steps: int):
     super().__init__(agent, parameters, num_steps)
-    # As many as have both their history and their successors in the ring.
+    # Rows that have both their history and their successors in the ring.
     missing = (self._stack - 1 + parameters.n_step) * self._num_envs
     self._priorities = priorities.Priorities(
         parameters, self._capacity - missing

@@ -1,4 +1,4 @@
-"""Prioritised replay of small observations, an item for each transition."""
+"""Prioritised replay of small observations, one item per transition."""
 
 import numpy as np
 import tensorflow as tf
@@ -9,7 +9,7 @@ from srdice_tf.agents import priorities
 
 
 class ItemLearner(learner.Learner):
-  """One item a transition, drawn by its last TD error."""
+  """One item per transition, drawn by its last TD error."""
 
   def __init__(self, agent, parameters):
     """Starts the replay.

@@ -1,4 +1,4 @@
-"""What turns experience into an agent: replay and updates."""
+"""Replay of experience, and updates of an agent from it."""
 
 import abc
 
@@ -14,7 +14,7 @@ from srdice_tf.agents import collector
 def as_experience(agent: tf_agent.TFAgent, parts: collector.Steps):
   """Returns transitions as the agent takes them.
 
-  Each is marked as MID to MID: the discount alone says what terminates.
+  All step types are MID: the discount alone says where an episode terminates.
   """
   mid = tf.fill(tf.shape(parts.reward), tf.constant(ts.StepType.MID))  # [B]
   spec = agent.time_step_spec.observation
@@ -55,10 +55,10 @@ class Learner(abc.ABC):
     """Updates the agent; returns the mean losses.
 
     Args:
-      num_updates: whose minibatches the seed draws.
+      num_updates: for which minibatches are drawn.
       seed: of the minibatches.
-      part: the numbers of those that are made; default: all. One part after the
-        other gives what one call for all does.
+      part: which of the updates to make; default: all. Calls for one part after
+        the other give the same as one call for all.
     """
 
   @abc.abstractmethod
@@ -71,4 +71,4 @@ class Learner(abc.ABC):
 
   @abc.abstractmethod
   def close(self):
-    """Ends the server."""
+    """Stops the server."""

@@ -1,7 +1,7 @@
 """Prioritised replay: items drawn by their last error, with Reverb's selector.
 
-Reverb draws from generators of its own, so runs with it repeat in
-distribution, not in each number.
+Reverb draws from its own generators, so runs with it are the same in
+distribution only, not in each number.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _DIRECTORY = 'priorities'
 
 
 class Priorities:
-  """A table of items with priorities; what the items hold is the caller's."""
+  """A table of items with priorities; the caller decides what items hold."""
 
   def __init__(self, parameters: configs.DdqnConfig, max_size: int):
     self._parameters = parameters
@@ -37,7 +37,7 @@ class Priorities:
     )
 
   def add(self, items: Iterable[tuple]):
-    # What was never sampled comes first: its error is not known yet.
+    # Items that were never sampled come first: their error is not known yet.
     self.server.insert_all(items, self.max_priority)
 
   def sample(self):
@@ -46,7 +46,7 @@ class Priorities:
     return samples, self.importance_weights(samples)
 
   def importance_weights(self, samples) -> np.ndarray:
-    """Returns what undoes the priorities, 1 for the rarest sample, [B]."""
+    """Returns weights [B] that undo the priorities, 1 for the rarest sample."""
     scaled = np.array([s.info.probability * s.info.table_size for s in samples])
     weights = scaled ** -self._parameters.importance_exponent  # [B]
     return (weights / weights.max()).astype(np.float32)

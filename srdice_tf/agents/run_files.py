@@ -36,11 +36,11 @@ class RunFiles:
     return csv_file.read(
         self.path('evaluations.csv'),
         CURVE_FIELDS,
-        f'remove {self._directory} to train anew',
+        f'remove {self._directory} to train again',
     )
 
   def truncate_curve(self, step: int):
-    """Drops the points after `step`: they are going to be made again."""
+    """Drops the points after `step`, which are going to be computed again."""
     rows = [row for row in self.curve() if row['step'] <= step]
     self._write_curve(rows)
 

@@ -21,12 +21,12 @@ from srdice_tf.policies import weights
 
 NUM_EPISODES = 20
 NUM_ROLLOUTS = 100
-# Apart from the seeds that chose the checkpoint: figures must not profit.
+# Other than the seeds that chose the checkpoint, so that figures are fair.
 _SEED = 104_729
 _PACKAGES = ('tensorflow', 'tf-agents', 'dm-reverb', 'gymnasium', 'mujoco')
 # Share of the way from the lowest return to the best one.
 _LEVELS = {'weak': 0.25, 'medium': 0.5, 'good': 0.75}
-# Mean returns that make a policy worth evaluating, and the paper's training.
+# Mean returns that make a policy worth evaluating.
 _AIMS = {
     'Pendulum-v1': -200.0,
     'Reacher-v4': -6.0,
@@ -47,9 +47,9 @@ def choose_checkpoints(curve: list[dict[str, float]]) -> dict[str, dict]:
     curve: of the evaluations, in the order of training.
 
   Returns:
-    'best', the highest mean return, and of the points before it 'weak',
-    'medium' and 'good', those closest to a quarter, a half and three quarters
-    of the way in return; points after it, or fewer, where the curve is short.
+    'best', the highest mean return; of the points before it 'weak', 'medium'
+    and 'good', those closest to a quarter, a half and three quarters of the way
+    in return. If the curve is short, points after it, or fewer.
   """
   # An untrained policy may do well: standing still pays in Ant.
   trained = [point for point in curve if point['updates'] > 0] or curve
@@ -58,7 +58,7 @@ def choose_checkpoints(curve: list[dict[str, float]]) -> dict[str, dict]:
   high = best['mean_return']
   earlier = [point for point in trained if point['step'] < best['step']]
   if len(earlier) < len(_LEVELS):
-    earlier = trained  # A short run: later points that are worse will do.
+    earlier = trained  # A short run: later points, if worse, serve as well.
   chosen = {'best': best}
   for name, level in _LEVELS.items():
     wanted = low + level * (high - low)
@@ -127,7 +127,7 @@ def _config(run_dir: str) -> dict:
   """Returns the settings of a training run, as they are in its directory."""
   path = os.path.join(run_dir, config_file.FILE_NAME)
   if not os.path.exists(path):
-    raise errors.UserError(f'--output_dir={run_dir}: holds no training run.')
+    raise errors.UserError('output_dir', run_dir, 'holds no training run')
   advice = 'choose the directory of a training run'
   config = config_file.read_json(path, advice)
   try:
@@ -136,9 +136,8 @@ def _config(run_dir: str) -> dict:
     parameters = kind(**config['hyperparameters'])
     configs.TrainConfig(**{**config, 'hyperparameters': parameters})
   except (KeyError, TypeError, errors.UserError) as error:
-    raise errors.UserError(
-        f'{path}: is not of a training run ({error}); {advice}.'
-    ) from error
+    reason = f'is not of a training run ({error})'
+    raise errors.at(path, reason, advice) from error
   return config
 
 
@@ -146,15 +145,14 @@ def _curve(files: run_files.RunFiles) -> list[dict[str, float]]:
   """Returns the points whose weights are there."""
   curve = files.curve()
   if not curve:
-    raise errors.UserError(
-        f'{files.path()}: has no evaluation yet; train longer.'
-    )
+    raise errors.at(files.path(), 'has no evaluation yet', 'train longer')
   for point in curve:
     path = files.snapshot(point['step'])
     if not os.path.exists(path):
-      raise errors.UserError(
-          f'{path}: missing; the learning curve has a point there. Remove'
-          f' {files.path()} to train anew.'
+      raise errors.at(
+          path,
+          'is missing, but the learning curve has a point there',
+          f'remove {files.path()} to train again',
       )
   return curve
 
@@ -162,8 +160,8 @@ def _curve(files: run_files.RunFiles) -> list[dict[str, float]]:
 def sort_levels(checkpoints: dict[str, dict], output_dir: str):
   """Renames weak, medium and good into the order of their measured returns.
 
-  They were chosen by few episodes of the learning curve, which may mistake one
-  for another.
+  They were chosen by the few episodes of the learning curve, which may give
+  another order.
 
   Args:
     checkpoints: entries of the card by name, changed in place.
@@ -215,7 +213,7 @@ def _specs(env_id: str):
 
 
 def _command(config: dict, steps: int, observation_spec) -> str:
-  """Returns what trains the same policy again."""
+  """Returns the command that trains the same policy again."""
   defaults = factory.default_parameters(config['agent'], observation_spec)
   settings = ''.join(
       f' --{name}={str(value).lower()}'

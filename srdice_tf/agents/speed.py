@@ -12,9 +12,9 @@ class Speed:
   """Measured over blocks of collecting and learning.
 
   Attributes:
-    steps_per_second: in the environment, one update of the agent each.
+    steps_per_second: in the environment, each with one update of the agent.
     update_milliseconds: of one update, in the compiled call.
-    share_outside: of the time that is not spent in the compiled updates.
+    share_outside: share of the time that is not spent in compiled updates.
   """
 
   steps_per_second: float

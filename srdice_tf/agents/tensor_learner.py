@@ -16,10 +16,10 @@ from srdice_tf.agents import learner
 class TensorLearner(learner.Learner):
   """Uniform replay of small observations: all updates in one compiled call.
 
-  Reverb keeps the experience, a block of transitions in each item, and writes
-  its checkpoints. Minibatches come from a copy in one tensor, a transition in
-  each row: Reverb's own sampling takes about as long as the update (5 ms for
-  256 transitions), a gather takes 0.1 ms.
+  Reverb keeps the experience, a block of transitions per item, and writes the
+  checkpoints. Minibatches come from a copy in one tensor, a transition per row:
+  sampling from Reverb takes about as long as the update (5 ms for 256
+  transitions), a gather takes 0.1 ms.
   """
 
   def __init__(self, agent, parameters, num_steps: int):
@@ -28,7 +28,7 @@ class TensorLearner(learner.Learner):
     Args:
       agent: a TF-Agents agent.
       parameters: its Td3Config or DdqnConfig.
-      num_steps: of the whole run; room for more is not taken.
+      num_steps: of the whole run, so that no room is kept for more.
     """
     self._agent = agent
     self._batch_size = parameters.batch_size
@@ -119,7 +119,7 @@ class TensorLearner(learner.Learner):
     num_added = int(np.load(os.path.join(directory, 'added.npy')))
     self._server.restore(directory)
     blocks = [item[0] for item in self._server.read_all()]
-    # Rows go where they were: the oldest kept one is not always the first.
+    # Rows go where they were: the oldest one need not be the first.
     self._num_added = num_added - sum(map(len, blocks))
     for rows in blocks:
       self._append(rows)

@@ -20,7 +20,8 @@ from srdice_tf.agents import run_files
 
 Report = Callable[[int, dict[str, float]], None]
 
-_EVALUATION_SEED = 7_919  # Apart from the seeds of the training episodes.
+_ADVICE = 'remove it to train again'
+_EVALUATION_SEED = 7_919  # Far from the seeds of the training episodes.
 
 
 def _ignore(step: int, values: dict[str, float]):
@@ -28,10 +29,10 @@ def _ignore(step: int, values: dict[str, float]):
 
 
 class AgentTrainer:
-  """One run in one directory; begins where an earlier one was stopped.
+  """One run in one directory; goes on where an earlier one was stopped.
 
-  All that is random depends on the seed and on the number of the block or of
-  the update, so that a resumed run continues the very same curve.
+  All that is random depends on the seed and on the number of the block or the
+  update, so that a resumed run continues the same curve.
   """
 
   def __init__(
@@ -56,6 +57,7 @@ class AgentTrainer:
       config = dataclasses.replace(config, hyperparameters=parameters)
     self.config = config
     self._parameters = parameters = config.hyperparameters
+    factory.check_sizes(config, specs[0])
     self.agent = factory.make_agent(config, *specs)
     self.files = run_files.RunFiles(output_dir)
     self.files.check_config(config)
@@ -131,8 +133,8 @@ class AgentTrainer:
   def train_block(self) -> dict[str, float]:
     """Collects a block of steps, makes its updates; returns the losses.
 
-    An interrupt saves and ends it, after the collection or some of the updates;
-    resumed, it makes the others.
+    An interrupt saves and ends it, after the collection or some of the updates.
+    A resumed run makes the others.
     """
     if not self._is_gathered:
       self._gather()
@@ -183,7 +185,7 @@ class AgentTrainer:
     interrupt.reraise()
 
   def _updates_due(self, step: int) -> int:
-    """Returns how many updates are to be made before that step."""
+    """Returns how many updates are due at that step."""
     learnt_steps = step - self._parameters.random_steps
     due = int(learnt_steps * self._parameters.updates_per_step) - self.updates
     return max(due, 0)
@@ -205,7 +207,7 @@ class AgentTrainer:
 
   def _evaluate(self) -> dict[str, float]:
     """Adds a point to the curve; returns its mean and deviation."""
-    # The same start states each time, so that luck does not order the points.
+    # The same start states each time: points differ by the policy only.
     returns = self._evaluator.returns(self._actions, episode=0)
     self.last_return = float(returns.mean())
     point = {
@@ -222,16 +224,17 @@ class AgentTrainer:
   def _check_finite(self, losses: dict[str, float]):
     bad = [name for name, loss in losses.items() if not np.isfinite(loss)]
     if bad:
-      raise errors.UserError(
-          f'{self.config.env_id}: the {bad[0]} of --agent={self.config.agent}'
-          f' is {losses[bad[0]]} at step {self.step}, expected a finite number;'
-          f' the last checkpoint in {self.files.path()} is from before.'
+      raise errors.at(
+          self.config.env_id,
+          f'the {bad[0]} of agent={self.config.agent} is {losses[bad[0]]} at'
+          f' step {self.step}, expected a finite number',
+          f'the last checkpoint in {self.files.path()} is an earlier one',
       )
 
   # Checkpoints.
 
   def _keep(self):
-    """Saves where it is, unless that is the begin or no longer finite."""
+    """Saves, unless nothing is done yet or a loss is not finite."""
     if self.step and np.isfinite(list(self._losses.values())).all():
       with interrupts.Deferred(self._save_seconds) as interrupt:
         begun = time.time()
@@ -270,17 +273,14 @@ class AgentTrainer:
         KeyError, ValueError, TypeError, AssertionError, tf.errors.OpError
     ) as error:
       reason = str(error).strip().splitlines()[0]
-      raise errors.UserError(
-          f'{directory}: does not fit this run ({reason}); remove it to train'
-          ' anew.'
+      raise errors.at(
+          directory, f'does not fit this run ({reason})', _ADVICE
       ) from error
     self.files.truncate_curve(self.step)
     curve = self.files.curve()
     if not curve:
-      raise errors.UserError(
-          f'{self.files.path()}: has a checkpoint but no learning curve; remove'
-          ' the directory to train anew.'
-      )
+      found = 'has a checkpoint but no learning curve'
+      raise errors.at(self.files.path(), found, _ADVICE)
     self.last_return = curve[-1]['mean_return']
     self._last_evaluation = int(curve[-1]['step'])
 

@@ -22,7 +22,7 @@ _GOAL = 0.7
 
 
 def _problem(num_transitions: int) -> problems.Problem:
-  """Returns a problem of noise: speed does not depend on what it says."""
+  """Returns a problem of random numbers: speed does not depend on them."""
   rng = np.random.default_rng(0)
   size = num_transitions + -(-num_transitions // _EPISODE)
   step_types = (np.arange(size) % (_EPISODE + 1) > 0).astype(int)
@@ -51,8 +51,8 @@ def accumulating(
 ) -> list[measure.Measurement]:
   """Compares accumulating G and C, features included, with bare products.
 
-  The bare products have the same shapes, in the same precision: what is
-  reached of them is the share of the floating-point peak that counts.
+  The bare products have the same shapes and precision. The ratio is the share
+  of the reachable floating-point speed.
   """
   problem = _problem(num_transitions)
   standardisation = feature_maps.standardisation(problem)

@@ -14,7 +14,7 @@ class Measurement:
     ratio: the figure that counts.
     goal: such as '>= 0.5'; '' if there is none.
     is_met: whether the ratio reaches the goal; None if there is none.
-    detail: the parts of the ratio, in words.
+    detail: what the ratio is made of, in words.
   """
 
   name: str
@@ -37,7 +37,7 @@ def reported(name: str, ratio: float, detail: str) -> Measurement:
 
 
 def rate(work: Callable[[], int]) -> float:
-  """Returns what `work` did, a number it returns, per second."""
+  """Returns the amount of work, which `work` returns, per second."""
   start = time.perf_counter()
   amount = work()
   return amount / (time.perf_counter() - start)
@@ -46,7 +46,7 @@ def rate(work: Callable[[], int]) -> float:
 def alternate(works: dict[str, Callable[[], int]], rounds: int) -> dict:
   """Returns the median rate of each work, measured in turns.
 
-  On a shared machine what is measured side by side slows down side by side.
+  If other work slows the machine down, it slows down all of them.
   """
   rates = {name: [] for name in works}
   for _ in range(rounds):

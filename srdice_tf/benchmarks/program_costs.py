@@ -39,7 +39,7 @@ def frames_memory(
 ) -> list[measure.Measurement]:
   """Peak memory for a million transitions, from two smaller runs.
 
-  The untrained policy will do: what it plays takes as much room.
+  The policy is untrained: its data take as much room as any.
   """
   sizes = num_transitions // 10, num_transitions
   small, large = (_peaks(env_id, size, policy='untrained') for size in sizes)
@@ -71,7 +71,7 @@ def _peaks(env_id: str, num_transitions: int, **flags) -> tuple[int, int]:
 
 
 def _peak_bytes(binary: str, **flags) -> int:
-  """Runs a binary; returns the largest memory that it was resident in."""
+  """Runs a binary; returns the peak of its resident memory."""
   arguments = [f'--{name}={value}' for name, value in flags.items()]
   process = subprocess.Popen(
       [sys.executable, f'binaries/{binary}.py', *arguments],

@@ -180,8 +180,8 @@ def repeat(operations):
   counter = tf.Variable(0)
 
   def step():
-    # Behind something that changes, so that nothing is moved out of the loop;
-    # a number of each result, so that none is left out as unused.
+    # After something that changes, so that nothing is moved out of the loop;
+    # one number of each result, so that none is dropped as unused.
     with tf.control_dependencies([counter.assign_add(1)]):
       ends = [tf.reshape(run(), [-1])[0] for run in operations]
     return {'sum': tf.add_n(ends) if ends else tf.constant(0.0)}
@@ -190,7 +190,7 @@ def repeat(operations):
 
 
 def _solving(phase: phases_lib.Phase) -> float:
-  """Returns the seconds of a closed form over what is there already."""
+  """Returns the seconds of a closed form over features that are there."""
   phase.prepare()
   begun = time.perf_counter()
   phase.step()
@@ -198,7 +198,7 @@ def _solving(phase: phases_lib.Phase) -> float:
 
 
 def _wall_times(estimators, seconds) -> list[measure.Measurement]:
-  """What the preset will take with each method, from the steps' times."""
+  """Returns how long each method takes with the preset, from its steps."""
   lines = []
   for name, estimator in estimators.items():
     parts = [(p.num_steps, seconds[p.name][0]) for p in estimator.phases]

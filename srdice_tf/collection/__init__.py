@@ -7,13 +7,11 @@ interrupted collection had come.
 """
 
 from srdice_tf.collection.claims import claim
-from srdice_tf.collection.collect_config import MOST_ENVS
 from srdice_tf.collection.collect_config import CollectConfig
 from srdice_tf.collection.collect_config import default_num_envs
 from srdice_tf.collection.driver import collect
 from srdice_tf.replay.row_codec import codec_of
 
 __all__ = [
-    'MOST_ENVS', 'CollectConfig', 'claim', 'codec_of', 'collect',
-    'default_num_envs',
+    'CollectConfig', 'claim', 'codec_of', 'collect', 'default_num_envs',
 ]

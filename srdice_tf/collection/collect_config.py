@@ -8,11 +8,11 @@ import numpy as np
 
 from srdice_tf import environments
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf import ranges
 from srdice_tf.policies import seeded
 from srdice_tf.policies import settings
 
-MOST_ENVS = 10_000  # More would take hours to make and to reset.
 _TRANSITIONS_PER_ENV = 500
 _MAX_ENVS = 25
 # One environment collects this many in about a minute. In a data set this
@@ -44,7 +44,7 @@ class CollectConfig(settings.BehaviourNoise):
   setting: str
   num_transitions: int = ranges.at_least(1)
   seed: int = ranges.seed(0)
-  num_envs: int = ranges.between(1, MOST_ENVS, 1)
+  num_envs: int = ranges.between(1, limits.MOST_ENVS, 1)
   collector: int = ranges.between(0, seeded.NUM_STREAMS - 1, 0)
 
   def __post_init__(self):

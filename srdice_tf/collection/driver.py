@@ -46,7 +46,10 @@ def collect(
   """
   claims.claim(config, server)
   env = environments.load_batch(
-      config.env_id, config.num_envs, config.stream_seed
+      config.env_id,
+      config.num_envs,
+      config.stream_seed,
+      count=progress.foretell_envs,
   )
   codec = row_codec.codec_of(env)
   streams = _read_streams(config, codec, server.client)

@@ -1,5 +1,7 @@
 """Loads environments by their id."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import difflib
 import importlib
 import warnings
@@ -79,11 +81,21 @@ def load_batch(
     seed: int = 0,
     max_episode_steps: int | None = None,
     single_episode: bool = False,
+    count: Callable[[int], Iterable[int]] = range,
 ) -> batched.BatchedEnvironment:
-  """Returns `num_envs` environments that step together, seeded apart."""
+  """Returns `num_envs` environments that step together, seeded apart.
+
+  Args:
+    env_id: of each.
+    num_envs: how many.
+    seed: of all of them.
+    max_episode_steps: replaces the environment's own time limit.
+    single_episode: whether each stays at the end of its first episode.
+    count: counts them while they are made.
+  """
   envs = [
       load(env_id, seed * 1_000_003 + i, max_episode_steps)
-      for i in range(num_envs)
+      for i in count(num_envs)
   ]
   return batched.BatchedEnvironment(envs, single_episode)
 

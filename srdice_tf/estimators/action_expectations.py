@@ -1,7 +1,7 @@
 """Expectations over the target policy's actions at s' and at s0.
 
-The actions are drawn once, so that every pass over the data sees the same
-ones; with discrete actions the expectations are exact.
+Actions are drawn once, so that every pass over the data sees the same ones.
+With discrete actions the expectations are exact.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,8 @@ import tensorflow as tf
 from srdice_tf import memory
 from srdice_tf.estimators import problems
 
-# Start states are few: their actions are averaged over at least that many.
+# There are few start states, so more actions are drawn at each of them, until
+# there are this many pairs (s0, a0), or this many actions at a state.
 _MIN_STARTS = 1024
 _MAX_START_SAMPLES = 16
 
@@ -23,7 +24,7 @@ class Support(NamedTuple):
   Attributes:
     states: [B, S] as vectors.
     actions: [B, M, A] as vectors.
-    weights: [B, M], which sum up to 1; None if all are equal.
+    weights: [B, M], which sum to 1; None if all are equal.
   """
 
   states: tf.Tensor

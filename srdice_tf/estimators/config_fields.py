@@ -31,11 +31,11 @@ class Networks(MethodConfig):
   """Networks from (s, a).
 
   Attributes:
-    hidden_layers: Hidden layers of psi, Q, f and w; on vectors phi is the last
-      of as many.
-    hidden_units: Units of each hidden layer; on frames the layers follow the
-      convolutions.
-    pixel_scale: What pixels are divided by.
+    hidden_layers: Number of hidden layers of psi, Q, f and w; without frames
+      phi is the last layer of a network of the same depth.
+    hidden_units: Units of each hidden layer; with frames these layers follow
+      the convolutions.
+    pixel_scale: Number that pixels are divided by.
     second_filters: Filters of the second convolution; the paper prints 32.
   """
 
@@ -53,7 +53,7 @@ class Networks(MethodConfig):
     }
 
   def bytes_of_batch(self, size: int) -> int:
-    """Returns the size of what the layers give, and of its gradients."""
+    """Returns the size of the layers' outputs and their gradients."""
     return 8 * size * self.hidden_layers * self.hidden_units
 
 
@@ -112,7 +112,7 @@ class TargetNetworks(Networks, LearningRate, Minibatches):
       the average with tau.
   """
 
-  tau: float = ranges.share(0.005)
+  tau: float = ranges.rate(0.005)
   target_interval: int = ranges.at_least(0, 0)
 
   def needed_bytes(self):
@@ -124,7 +124,8 @@ class StartPool(MethodConfig):
   """Pairs (s0, a0) that are drawn once.
 
   Attributes:
-    start_pool: Pairs (s0, a0) whose psi the phases of w sample from.
+    start_pool: Number of start pairs (s0, a0) that are drawn once, for w of
+      SR-DICE and Deep SR and for the estimate of Deep TD.
   """
 
   start_pool: int = ranges.at_least(1, 16_384)
@@ -135,7 +136,8 @@ class Updates(MethodConfig):
   """How long the last phase is.
 
   Attributes:
-    updates: T3, the updates of w, Q or f: what the curves show.
+    updates: T3, the updates of w, Q or f in the last phase, which the curves
+      show.
   """
 
   updates: int = ranges.at_least(0, 250_000)
@@ -169,8 +171,9 @@ class Ratios(MethodConfig):
 
   Attributes:
     estimate_samples: N, the transitions that an estimate by ratios draws; 0 for
-      all.
-    bootstrap_draws: Draws of the bootstrap for the 95% intervals; 0 for none.
+      all of them.
+    bootstrap_draws: Draws of the bootstrap for the 95% intervals; 0 for no
+      intervals.
   """
 
   estimate_samples: int = ranges.between(0, 100_000_000, 0)
@@ -183,8 +186,9 @@ class NextActions(MethodConfig):
   """Expectations over the target policy's actions.
 
   Attributes:
-    linear_next_actions: Next actions that phi is averaged over, if they are not
-      discrete.
+    linear_next_actions: Actions that are drawn at each next state, to average
+      linear_srdice's features and the flow test's functions over them, if
+      actions are not discrete.
   """
 
   linear_next_actions: int = ranges.at_least(1, 4)
@@ -216,10 +220,10 @@ class FeatureWeights(
   Attributes:
     ratio_learning_rate: Learning rate of w of SR-DICE and Deep SR; 0 for
       learning_rate.
-    feature_product: The product w.phi of SR-DICE and Deep SR over the features:
-      mean or sum.
-    normalise_features: Whether phi and psi in that product are divided by phi's
-      mean.
+    feature_product: How SR-DICE and Deep SR combine w and phi: mean or sum of
+      the products over the features.
+    normalise_features: Whether SR-DICE and Deep SR divide phi and psi by the
+      mean of phi.
   """
 
   ratio_learning_rate: float = ranges.at_least(0, 0.0)

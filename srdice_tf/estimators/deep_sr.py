@@ -15,7 +15,7 @@ from srdice_tf.networks import layers
 
 @dataclasses.dataclass(frozen=True)
 class DeepSRConfig(config_fields.FeatureWeights):
-  """w of Deep SR; phi and psi are the representation's."""
+  """How w is learned; RepresentationConfig has phi and psi."""
 
 
 class DeepSR(estimator.Estimator):

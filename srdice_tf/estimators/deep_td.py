@@ -12,7 +12,7 @@ from srdice_tf.estimators import random_streams
 
 @dataclasses.dataclass(frozen=True)
 class DeepTDConfig(config_fields.StartPool):
-  """Where Q is read; how it is trained is the value function's."""
+  """The start pairs; ValueFunctionConfig has the training of Q."""
 
 
 class DeepTD(estimator.Estimator):

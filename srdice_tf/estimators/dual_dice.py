@@ -10,7 +10,7 @@ from srdice_tf.estimators import neural_dice
 
 @dataclasses.dataclass(frozen=True)
 class DualDICEConfig(neural_dice.NeuralDICEConfig):
-  """DualDICE's.
+  """Rate and convex function of DualDICE.
 
   Attributes:
     dual_dice_learning_rate: Learning rate of DualDICE's f and w.

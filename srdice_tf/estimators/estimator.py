@@ -1,4 +1,4 @@
-"""What an estimator is, and what those of density ratios have in common."""
+"""The interface of estimators, and the base of those with density ratios."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -31,11 +31,12 @@ class FlowScore(NamedTuple):
 class Estimator(tf.Module):
   """Learns R(pi) = (1-gamma) E[sum_t gamma^t r_t] from a data set.
 
-  Subclasses have a NAME and a Config, set `phases`, and give `estimate` at any
-  time of their last phase. Whatever else they do not know stays None or empty.
+  A subclass has a NAME and a Config, sets `phases`, and can give an `estimate`
+  at any time of its last phase. It overrides the other methods if it knows more
+  than a value; else they return None or nothing.
 
   Attributes:
-    phases: of its training, in their order.
+    phases: the phases of its training, in order.
   """
 
   NAME: str
@@ -58,7 +59,7 @@ class Estimator(tf.Module):
     self.config = config
     self.seed = seed
     self.shared = shared
-    # Each estimator has its own stream, whatever else the run holds.
+    # Its own streams: the other estimators of a run change nothing.
     self.rng = random_streams.generator(seed, self.NAME)
     self.init_rng = random_streams.numpy_generator(seed, self.NAME)
     self.phases: tuple[phases.Phase, ...] = ()
@@ -74,7 +75,7 @@ class Estimator(tf.Module):
     raise NotImplementedError
 
   def interim_estimate(self) -> tf.Tensor:
-    """Returns an estimate on the way, of part of the data if all take long."""
+    """Returns an estimate during training, on less data if all take long."""
     return self.estimate()
 
   def ratios(self) -> tf.Tensor | None:
@@ -84,16 +85,16 @@ class Estimator(tf.Module):
   def ratio_of(
       self, problem: problems.Problem
   ) -> Callable[[], tf.Tensor] | None:
-    """Returns what computes the ratios [n] of another problem's data."""
+    """Returns a function that computes the ratios [n] of another problem."""
     del problem
     return None
 
   def interval(self) -> intervals.Interval | None:
-    """Returns the 95% interval of the estimate, if it is known."""
+    """Returns the 95% interval of the estimate; None if it is not known."""
     return None
 
   def flow_residual(self) -> FlowScore | None:
-    """Returns by how much its ratios miss the flow, if it is known."""
+    """Returns by how much its ratios miss the flow; None without ratios."""
     return None
 
   def details(self) -> dict[str, float]:
@@ -121,7 +122,7 @@ class RatioEstimator(Estimator):
 
   def __init__(self, problem, config, seed, shared):
     super().__init__(problem, config, seed, shared)
-    # See `estimate`; of closed forms it stays 0.
+    # For `estimate`; closed forms leave it at 0.
     self._num_updates = tf.Variable(
         0, trainable=False, dtype=tf.int64, name='num_updates'
     )
@@ -148,14 +149,14 @@ class RatioEstimator(Estimator):
 
   def value_of(self, rewards) -> tf.Tensor:
     """Returns the value for any rewards [n] of the data set's transitions."""
-    ratios = self.ratios()  # [n], of closed forms in float64
+    ratios = self.ratios()  # [n]; closed forms have float64
     return tf.reduce_mean(ratios * tf.cast(rewards, ratios.dtype))
 
   def estimate(self):
-    """Returns E_D[ratio r], of all data or of `estimate_samples` drawn.
+    """Returns E_D[ratio r] over all data, or over `estimate_samples` of them.
 
-    Which are drawn depends on seed, method and updates: after other updates
-    other ones, and again the same where a run resumes.
+    The draw depends on seed, method and number of updates: it changes during
+    training, and a resumed run repeats it.
     """
     if not self.config.estimate_samples:
       return self._estimate_of_all()
@@ -172,7 +173,7 @@ class RatioEstimator(Estimator):
     return tf.reduce_mean(ratios * tf.cast(rewards, ratios.dtype))
 
   def _count_update(self):
-    """Counts a step of the ratios, if that is asked for."""
+    """Counts a step of the ratios, if estimates are drawn by it."""
     if self.config.estimate_samples:
       self._num_updates.assign_add(1)
 
@@ -184,7 +185,10 @@ class RatioEstimator(Estimator):
     return tf.gather(self.ratios(), index)
 
   def interval(self):
-    """Returns that of the ratios as they are fitted; None without draws."""
+    """Returns the interval of E[ratio r] for the ratios as fitted.
+
+    None if the config asks for no draws.
+    """
     if not self.config.bootstrap_draws:
       return None
     return intervals.of_ratios(
@@ -193,10 +197,11 @@ class RatioEstimator(Estimator):
         self.problem.episodes.numpy(),
         self.config.bootstrap_draws,
         self.seed,
+        self.shared.count,
     )
 
   def flow_residual(self):
-    """Returns it on held-out episodes, where there are some."""
+    """Returns the residual on held-out episodes, or else on the fitted."""
     flow_test = self.shared.flow_test
     if flow_test is None:
       return None

@@ -1,4 +1,4 @@
-"""Features phi(s, a) for closed forms: random, trained, one for each pair."""
+"""Features phi(s, a) for closed forms: random, trained, or one per pair."""
 
 from collections.abc import Callable
 
@@ -8,11 +8,11 @@ import tensorflow as tf
 from srdice_tf.estimators import action_expectations
 from srdice_tf.estimators import problems
 
-# Standardised numbers beyond it are cut: a sensor that is nearly always silent
-# would otherwise shout over all others the moment it speaks.
+# Standardised numbers are clipped to it: a sensor that is nearly always 0 would
+# otherwise dominate all others when it is not.
 _CLIP = 5.0
 _CHUNK = 1024  # Transitions that are in memory in float64 at a time.
-# Below it, relative to its size, a dimension counts as constant.
+# A dimension that varies less than this, relative to its size, is constant.
 _CONSTANT = 1e-6
 
 
@@ -41,8 +41,9 @@ class RandomLayer(Features):
   """activation(x.W + c) of standardised s and scaled a, frozen at random.
 
   W ~ N(0, scale^2 / (S + A)) and c ~ N(0, 1): a large scale makes the features
-  vary quickly with (s, a), a small one makes them nearly linear. All of it are
-  variables whose shapes may change, for checkpoints of layers yet unknown.
+  vary quickly with (s, a), a small one makes them nearly linear. Everything is
+  kept in variables without fixed shapes, so that a checkpoint can restore a
+  layer of another size.
   """
 
   def __init__(
@@ -70,7 +71,7 @@ class RandomLayer(Features):
     units = num_features - int(has_constant)
     kernel = rng.normal(size=(len(centre), units)) * scale
     bias = rng.normal(size=units)
-    if has_constant:  # A unit that sees nothing: relu(1) is 1.
+    if has_constant:  # A unit without inputs: relu(1) is 1.
       kernel = np.pad(kernel, ((0, 0), (0, 1)))
       bias = np.append(bias, 1.0)
     self._centre = _frozen(centre)  # [S + A]
@@ -111,7 +112,7 @@ class OneHot(Features):
 
 
 class Encoded(Features):
-  """The phi that SR-DICE trains, and a constant."""
+  """The phi that SR-DICE trains, with a constant added."""
 
   def __init__(self, representation):
     super().__init__(name='encoded')
@@ -134,7 +135,7 @@ def standardisation(
   count = problem.inputs.num_state_values
   sums, squares = np.zeros(problem.inputs.size), np.zeros(problem.inputs.size)
   low, high = sums + np.inf, sums - np.inf
-  # Squares are taken around a state: large means cancel in float64 only so far.
+  # Squares are taken around a state, since large means lose digits in float64.
   origin = problem.state_actions(tf.constant([0])).numpy()[0].astype(np.float64)
   for index in problems.chunks(problem.size, _CHUNK):
     values = problem.state_actions(index).numpy() - origin  # [B, S + A]

@@ -1,4 +1,4 @@
-"""How well density ratios fit the flow of the target policy: no truth needed.
+"""How well density ratios fit the flow of the target policy, without truth.
 
 The true ratio satisfies for every function f
 
@@ -23,15 +23,15 @@ NUM_FUNCTIONS = 200
 # See feature_maps.RandomLayer. Functions that vary more quickly differ at s and
 # s' like noise, and its sampling error hides what the ratios miss.
 _SCALES = (0.125, 0.25, 0.5)
-_MOST_TRANSITIONS = 50_000  # That trained ratios are scored on.
-_CHUNK = 1024  # Of these, the functions are computed together.
-_SEED = 20_210_718  # Not a run's: all runs are measured by the same functions.
+_MOST_TRANSITIONS = 50_000  # The most that trained ratios are scored on.
+_CHUNK = 1024  # Transitions whose functions are computed together.
+_SEED = 20_210_718  # Fixed, so that all runs have the same functions.
 
 
 class TestFunctions:
   """Cosines of random sums of (s, a), each with root mean square 1."""
 
-  __test__ = False  # Tells pytest that these are no tests.
+  __test__ = False  # Tells pytest that this is no test.
 
   def __init__(
       self,
@@ -83,7 +83,7 @@ def discounted_difference(features, expectations, index, now=None):
 
 @dataclasses.dataclass(frozen=True)
 class FlowTestConfig(config_fields.NextActions):
-  """Of the test functions' expectations."""
+  """How expectations of the test functions are computed."""
 
 
 class FlowTest:
@@ -96,7 +96,7 @@ class FlowTest:
 
     Args:
       problem: whose transitions the ratios weight.
-      config: how many actions there are at each s'; see Expectations.
+      config: with the number of actions at each s'; see Expectations.
     """
     problem, self._every = problem.thinned(_MOST_TRANSITIONS)
     rng = tf.random.Generator.from_seed(_SEED)

@@ -14,14 +14,15 @@ from srdice_tf.networks import layers
 
 @dataclasses.dataclass(frozen=True)
 class GradientDICEConfig(neural_dice.NeuralDICEConfig, config_fields.RatioAdam):
-  """GradientDICE's.
+  """Rates and penalties of GradientDICE.
 
   Attributes:
     gradient_dice_learning_rate: Learning rate of GradientDICE's f and w.
     gradient_dice_u_learning_rate: Learning rate of GradientDICE's u.
     gradient_dice_norm_weight: Weight lambda of the normalisation in
       GradientDICE.
-    gradient_dice_f_penalty: Whether GradientDICE has its -1/2 E[f^2].
+    gradient_dice_f_penalty: Whether GradientDICE's objective has the term
+      -1/2 E[f^2].
   """
 
   gradient_dice_learning_rate: float = ranges.positive(1e-5)

@@ -1,4 +1,4 @@
-"""The hyper-parameters of a run, as a flat set over all configs."""
+"""The hyper-parameters of a run: one flat set for all configs."""
 
 from collections.abc import Iterable
 import dataclasses
@@ -24,7 +24,7 @@ class Hyperparameters:
   """
 
   def __init__(self, **values):
-    """Takes the values that are not the defaults.
+    """Checks and keeps the values.
 
     Raises:
       UserError: if there is no such field, or a value is out of its range.

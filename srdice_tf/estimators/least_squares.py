@@ -1,7 +1,7 @@
 """Closed forms over frozen features, in float64.
 
 With G = E[phi phi^T] + ridge, SR-DICE's w solves G w = (1-gamma) E[psi0] and
-Deep SR's solves G w = E[r phi]: the two estimates are one bilinear form of
+Deep SR's solves G w = E[r phi]. Both estimates are the same bilinear form of
 G^-1, which is theorem 4.
 """
 
@@ -34,7 +34,7 @@ class LeastSquares:
       gram += tf.matmul(chunk, chunk, transpose_a=True)
     gram /= size
     scale = tf.linalg.trace(gram) / num_features
-    # Features of ReLUs die: without the ridge the matrix is singular.
+    # ReLU features may be 0 for all data, and G singular without the ridge.
     gram += ridge * scale * tf.eye(num_features, dtype=tf.float64)
     self._factor = tf.linalg.cholesky(gram)  # [F, F]; NaN if singular.
     if np.isfinite(gram).all() and not np.isfinite(self._factor).all():
@@ -63,11 +63,11 @@ def mean_product(features: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
 
 
 def window_means(rows: tf.Tensor, size: int) -> tf.Tensor:
-  """Returns the means of `size` rows in turn, one from each row on, [n, F].
+  """Returns for each row the mean of it and the next `size` - 1 rows, [n, F].
 
-  Windows go round the end: each row is in as many as any other.
+  The last windows go on with the first rows, so that all rows count equally.
   """
-  # A few columns at a time: sums in float64 are large beside the rows.
+  # A few columns at a time, since sums in float64 take much memory.
   parts = [
       _window_means(rows[:, begin : begin + _COLUMNS], size)
       for begin in range(0, rows.shape[1], _COLUMNS)

@@ -91,9 +91,9 @@ class NeuralDICE(estimator.RatioEstimator):
     return tf.reduce_mean(self._interim_ratios() * self._interim_rewards)
 
   def ratios(self):
-    """Returns the ratios [n], computed anew only if w has changed.
+    """Returns the ratios [n]; computes them again only if w has changed.
 
-    Over many frames that takes minutes, and a report needs them several times.
+    With many frames that takes minutes, and a report needs them several times.
     """
     weights = np.concatenate(
         [v.numpy().ravel() for v in self._w.trainable_variables]

@@ -1,4 +1,4 @@
-"""What a stretch of training is."""
+"""Phases: the stretches of training that an estimator consists of."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -13,13 +13,12 @@ class Phase(NamedTuple):
     name: unique within a run; estimators that share a phase share the object.
     num_steps: how many steps it takes.
     step: draws a minibatch, updates, and returns metrics; traced once.
-    prepare: computes what the phase takes as frozen; before its first step,
-      and again when a run resumes in it.
+    prepare: computes what stays frozen during the phase; called before its
+      first step, and again when a run resumes in it.
     compiled: whether steps run in one compiled call. A closed form is a phase
-      of one step that is not compiled; what it solves for are variables.
-    cost: about how long a step takes, in transitions that a network with a
-      target network is trained on; to foresee the time of phases that have
-      not begun.
+      of one step that is not compiled and that keeps its solution in variables.
+    cost: about how long a step takes, to predict the time of phases that have
+      not begun. The unit is one transition of a successor step.
   """
 
   name: str

@@ -1,4 +1,4 @@
-"""Hyper-parameters by name: the paper's, and shorter or mended ones."""
+"""Named sets of hyper-parameters: the paper's, quick ones, and fixed ones."""
 
 from srdice_tf import errors
 from srdice_tf.estimators import hyperparameters
@@ -6,8 +6,8 @@ from srdice_tf.estimators import hyperparameters
 PRESETS = {
     'paper': {},
     # About two minutes on two cores, for a first look.
-    # In so few steps the paper's target network would follow for half of
-    # gamma's horizon only, and its w come half of the way.
+    # With the paper's rates, target network and w would be only half-way there
+    # after so few steps.
     'quick': {
         'encoder_steps': 5_000,
         'successor_steps': 15_000,
@@ -29,12 +29,12 @@ _FRAMES = {
     'ratio_learning_rate': 3e-4,
     'adam_epsilon': 1.5e-4,
     'ratio_adam_epsilon': 1e-8,
-    # Pixels over 255 make phi so small that w would not arrive otherwise.
+    # Pixels divided by 255 make phi so small that w would not converge.
     'normalise_features': True,
 }
 FRAME_PRESETS = {
-    # As printed: pixels from 0 to 255, and so few copies to the target that
-    # rewards far away do not arrive.
+    # As printed: pixels from 0 to 255, and so few copies to the target network
+    # that distant rewards never reach the start states.
     'paper': {
         **_FRAMES,
         'pixel_scale': 1.0,

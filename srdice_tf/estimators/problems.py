@@ -1,7 +1,7 @@
-"""What all estimators of one run share: data, target policy and discount.
+"""The problem that estimators solve: data, target policy and discount.
 
-What is frozen is computed here once: the parameters of the target policy's
-action distribution at all next and start states.
+The parameters of the target policy's action distribution at all next and start
+states do not change, so they are computed here once.
 """
 
 from collections.abc import Callable
@@ -40,9 +40,9 @@ class Transitions(NamedTuple):
 
 
 class Problem:
-  """To evaluate the target policy with discount gamma from a data set.
+  """The evaluation of a target policy with discount gamma from logged data.
 
-  It is all that estimators know of the data.
+  It is the only way by which estimators reach the data.
 
   Attributes:
     actions: policies.actions.TargetActions of the target policy.
@@ -75,8 +75,8 @@ class Problem:
       inputs: how states and actions become what the networks take, and the
         networks themselves.
       gamma: discount.
-      cache: whether to keep the parameters; without, they are computed anew
-        for each minibatch, to the same numbers.
+      cache: whether to keep the parameters; else they are computed again for
+        each minibatch, with the same result.
       mdp: the MDP itself, where it is finite and known.
 
     Raises:
@@ -128,10 +128,10 @@ class Problem:
     return self._dataset.sample(batch_size, rng)
 
   def thinned(self, size: int) -> tuple['Problem', int]:
-    """Returns the problem with about `size` transitions, or its own if fewer.
+    """Returns the problem with at most `size` transitions, evenly spaced.
 
     Returns:
-      The problem, and of how many transitions it has one: [::every].
+      The problem, and k if it has every k-th transition: [::k].
     """
     every = -(-self.size // size)
     if every == 1:
@@ -185,7 +185,7 @@ class Problem:
   def start_pool(self, size: int, rng) -> vector_inputs.Inputs:
     """Returns about `size` pairs (s0, a0), each start state equally often.
 
-    Where expectations over actions are exact, each start state is there once.
+    If expectations over actions are exact, each start state is there once.
     """
     repeats = 1 if self._is_exact else max(1, -(-size // self.num_starts))
     index = tf.tile(tf.range(self.num_starts), [repeats])  # [P]
@@ -198,14 +198,14 @@ class Problem:
   def over_data(
       self, function: Callable[[vector_inputs.Inputs], tf.Tensor]
   ) -> Callable[[], tf.Tensor]:
-    """Returns what computes function((s, a)) for all transitions, [n, ...]."""
+    """Returns a function that computes function((s, a)) of all, [n, ...]."""
     compiled = self._of_pairs(function)
     return lambda: map_chunks(compiled, self.size, self.inputs.chunk_size)
 
   def at(
       self, function: Callable[[vector_inputs.Inputs], tf.Tensor]
   ) -> Callable[[tf.Tensor], tf.Tensor]:
-    """Returns what computes function((s, a)) for transitions [N]."""
+    """Returns a function of indices [N] that computes function((s, a))."""
     compiled = self._of_pairs(function)
     return lambda index: map_chunks(
         lambda part: compiled(tf.gather(index, part)),
@@ -231,7 +231,7 @@ class Problem:
 
 
 def concat(parts: list[vector_inputs.Inputs]) -> vector_inputs.Inputs:
-  """Returns the pairs (s, a) of all parts, one part behind the other."""
+  """Returns the pairs (s, a) of all parts, one part after the other."""
   return tf.nest.map_structure(lambda *x: tf.concat(x, 0), *parts)
 
 

@@ -1,5 +1,7 @@
 """Estimators by name. A new one is a file, a line here and a test."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 
 from srdice_tf import errors
@@ -31,7 +33,7 @@ ESTIMATORS: dict[str, type[estimator.Estimator]] = {
 
 
 def check_names(names: Sequence[str]):
-  """Raises an error if a name is unknown or there twice, or there is none."""
+  """Raises a UserError if a name is unknown or repeated, or there is none."""
   ranges.check_list('algo', names)
   for name in names:
     if name not in ESTIMATORS:
@@ -46,8 +48,9 @@ def make_estimators(
     hyperparameters,
     seed: int,
     held_out: problems.Problem | None = None,
+    count: Callable[[int], Iterable[int]] = range,
 ) -> dict[str, estimator.Estimator]:
-  """Returns estimators by name; what they can share they share.
+  """Returns estimators by name, which share what they have in common.
 
   Args:
     names: of the estimators.
@@ -55,12 +58,13 @@ def make_estimators(
     hyperparameters: hyperparameters.Hyperparameters.
     seed: of everything random.
     held_out: what is not fitted but scored on, if anything.
+    count: counts long work, and may say how long it is going to take.
 
   Raises:
     UserError: if a name is unknown, or a method cannot be used for the problem.
   """
   check_names(names)
-  parts = shared.Shared(problem, hyperparameters, seed, held_out)
+  parts = shared.Shared(problem, hyperparameters, seed, held_out, count)
   made = {}
   for name in names:
     method = ESTIMATORS[name]

@@ -35,9 +35,10 @@ class RepresentationConfig(
     reward_weight: Weight of the reward in the encoder-decoder's loss.
     feature_weight: Weight of mean(phi^2) in the encoder-decoder's loss, on
       frames.
-    mask_terminal_frame: Whether the frame after the end counts for no error.
-    ridge: Ridge of closed forms, added to E[phi phi^T] as a share of its mean
-      diagonal.
+    mask_terminal_frame: Whether the encoder-decoder ignores the frame after a
+      terminal state.
+    ridge: Ridge of SR-DICE's closed form, added to E[phi phi^T] as a share of
+      its mean diagonal.
   """
 
   encoder_steps: int = ranges.at_least(0, 30_000)
@@ -115,7 +116,7 @@ class Representation(tf.Module):
     return layers.adam(self.config.learning_rate, self.config.adam_epsilon)
 
   def encode(self, inputs: tf.Tensor) -> tf.Tensor:
-    """Returns phi [B, F] of (s, a), which may depend on s alone."""
+    """Returns phi [B, F] of (s, a); with frames it depends on s alone."""
     return self._encoder.encode(inputs)
 
   def successor(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -134,17 +135,17 @@ class Representation(tf.Module):
 
   @property
   def start_successors(self) -> tf.Tensor:
-    """psi(s0, a0) [P, F] of a pool, in random order; after `prepare_starts`."""
+    """psi(s0, a0) [P, F] of the pool, shuffled; after `prepare_starts`."""
     return self._start_successors
 
   @property
   def mean_start_successor(self) -> tf.Tensor:
-    """E[psi(s0, a0)] [F] of that pool, in float64."""
+    """E[psi(s0, a0)] [F] over the pool, in float64."""
     return tf.reduce_mean(tf.cast(self._start_successors, tf.float64), 0)
 
   @property
   def mean_reward_features(self) -> tf.Tensor:
-    """E[r phi] [F] of the data set, in float64; after `prepare_starts`."""
+    """E[r phi] [F] over the data set, in float64; after `prepare_starts`."""
     return self._mean_reward_features
 
   def mean_feature(self) -> float:
@@ -158,7 +159,7 @@ class Representation(tf.Module):
     self.prepare()
     if self._start_successors is not None:
       return
-    # All methods that share phi and psi share the pool: it is the seed's.
+    # The pool depends on the seed only, so that all methods have the same.
     rng = random_streams.generator(self._seed, random_streams.START_POOL)
     pool = self.problem.start_pool(self.config.start_pool, rng)  # P pairs
     successors = self.problem.map_inputs(self._compiled_successor, pool)

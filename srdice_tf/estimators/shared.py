@@ -1,5 +1,7 @@
 """What the estimators of one run share, made on first use and trained once."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import functools
 
 from srdice_tf.estimators import flow
@@ -24,6 +26,7 @@ class Shared:
   Attributes:
     hyperparameters: of the whole run.
     held_out: the problem of the episodes that are not fitted; None if all are.
+    count: counts long work, as `range` does.
   """
 
   def __init__(
@@ -32,6 +35,7 @@ class Shared:
       hyperparameters,
       seed: int,
       held_out: problems.Problem | None = None,
+      count: Callable[[int], Iterable[int]] = range,
   ):
     """Makes nothing yet.
 
@@ -40,9 +44,11 @@ class Shared:
       hyperparameters: hyperparameters.Hyperparameters.
       seed: of everything random.
       held_out: what is not fitted but scored on.
+      count: counts long work, such as the draws of a bootstrap.
     """
     self.hyperparameters = hyperparameters
     self.held_out = held_out
+    self.count = count
     self._problem = problem
     self._seed = seed
 

@@ -17,7 +17,7 @@ from srdice_tf.networks import layers
 
 @dataclasses.dataclass(frozen=True)
 class SRDICEConfig(config_fields.FeatureWeights, config_fields.Ratios):
-  """w of SR-DICE; phi and psi are the representation's."""
+  """How w is learned; RepresentationConfig has phi and psi."""
 
 
 class SRDICE(estimator.RatioEstimator):
@@ -50,8 +50,8 @@ class SRDICE(estimator.RatioEstimator):
   def _prepare(self):
     self._representation.prepare_starts()
     self._product.set_unit(self._representation.mean_feature)
-    # The loss is linear in psi(s0, a0) and psi is frozen: of a minibatch only
-    # the mean counts, and those of all runs of B pairs are one cumulative sum.
+    # The loss is linear in psi(s0, a0) and psi is frozen, so only the mean of a
+    # minibatch counts. One cumulative sum gives it for any B pairs in a row.
     self._start_minibatches = least_squares.window_means(
         self._representation.start_successors, self.config.ratio_batch_size
     )  # [P, F]
@@ -99,7 +99,7 @@ class SRDICE(estimator.RatioEstimator):
     """
     try:
       _, value = self.closed_form()
-    except errors.UserError:  # The run's own estimate needs no closed form.
+    except errors.UserError:  # The estimate itself needs no closed form.
       return {}
     direct = (1.0 - self.problem.gamma) * tf.tensordot(
         self._representation.reward_weights(),

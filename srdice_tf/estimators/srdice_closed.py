@@ -12,13 +12,14 @@ from srdice_tf.estimators import problems
 
 @dataclasses.dataclass(frozen=True)
 class SRDICEClosedConfig(config_fields.Ratios):
-  """The closed form has no settings but the representation's."""
+  """What is made of the ratios; RepresentationConfig has all else."""
 
 
 class SRDICEClosed(estimator.RatioEstimator):
   """Ratio w.phi(s, a), where E[phi phi^T] w = (1-gamma) E[psi(s0, a0)].
 
-  It is where SR-DICE's own w goes, but for `ridge`, in one step of float64.
+  SR-DICE's own w converges to it, up to the `ridge`; here it is solved for in
+  one step, in float64.
   """
 
   NAME = 'srdice_closed'
@@ -58,7 +59,7 @@ class SRDICEClosed(estimator.RatioEstimator):
   def ratios(self):
     self._representation.prepare()
     features = self._representation.features  # [n, F]
-    # In chunks: all features in float64 would be twice as large again.
+    # In chunks: a copy of all features in float64 would take much memory.
     return problems.map_chunks(
         lambda index: self._product(tf.gather(features, index)),
         self.problem.size,

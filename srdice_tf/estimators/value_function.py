@@ -12,7 +12,7 @@ from srdice_tf.estimators import problems
 from srdice_tf.estimators import random_streams
 from srdice_tf.networks import layers
 
-_NAME = 'deep_td'  # Of its phase and its random streams.
+_NAME = 'deep_td'  # Names its phase and its random streams.
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What density ratios tell about the estimate that is made of them."""
+"""Diagnostics of density ratios: how far to trust an estimate from them."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def ratio_diagnostics(
 
   Args:
     ratios: [n], one for each transition.
-    expected_mean: of correct ratios over the data; None if nobody knows.
+    expected_mean: what the mean of correct ratios is; None if not known.
   """
   ratios = np.asarray(ratios, np.float64).ravel()  # [n]
   finite = ratios[np.isfinite(ratios)]
@@ -20,7 +20,7 @@ def ratio_diagnostics(
   return results.RatioDiagnostics(
       num_ratios=ratios.size,
       mean=_mean(finite),
-      expected_mean=expected_mean,
+      expected_mean=None if expected_mean is None else float(expected_mean),
       effective_sample_size=size,
       effective_share=size / ratios.size if ratios.size else float('nan'),
       negative_share=_mean(ratios < 0.0),
@@ -33,7 +33,7 @@ def _mean(values: np.ndarray) -> float:
   """Returns the mean; NaN, without numpy's warning, if there are no values."""
   if not values.size:
     return float('nan')
-  with np.errstate(over='ignore'):  # Huge ratios: inf says it.
+  with np.errstate(over='ignore'):  # The mean of huge ratios is inf.
     return float(values.mean())
 
 
@@ -42,6 +42,6 @@ def _effective_sample_size(ratios: np.ndarray) -> float:
     return float('nan')
   scale = np.abs(ratios).max()
   if scale == 0.0:
-    return 0.0  # Nothing is weighted, nothing is known.
+    return 0.0  # No transition has any weight.
   scaled = ratios / scale  # The size does not change; squares stay finite.
   return float(scaled.sum() ** 2 / np.square(scaled).sum())

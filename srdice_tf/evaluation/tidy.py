@@ -10,7 +10,9 @@ from scipy import stats
 from srdice_tf import results
 from srdice_tf.evaluation import log_error
 
-_RATIOS = 'mean', 'expected_mean', 'effective_share', 'negative_share', 'largest'
+_RATIOS = (
+    'mean', 'expected_mean', 'effective_share', 'negative_share', 'largest'
+)
 _LEAST = 1e-12  # A smaller truth counts as this, in relative errors.
 
 

@@ -12,13 +12,17 @@ import tensorflow as tf
 from srdice_tf import config_file
 from srdice_tf import csv_file
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf import ranges
 from srdice_tf import training
 from srdice_tf.experiments import chain_methods
-from srdice_tf.logging import progress as progress_lib
+from srdice_tf.logging import progress
 from srdice_tf.logging import tensorboard
-from srdice_tf.reports import curves as curves_lib
+from srdice_tf.reports import curves as learning_curves
 
+# Of a pair in a minibatch, its four indices and what is gathered for it; of a
+# trial's networks with Adam's means, two of 32 by 32 units.
+_PAIR_BYTES, _TRIAL_BYTES = 64, 16 * 2 * 32 * 32
 CSV, PICTURE = 'chain.csv', 'chain.png'
 _CELLS = tuple(
     itertools.product(chain_methods.FEATURES, chain_methods.METHODS)
@@ -41,10 +45,10 @@ class ChainConfig:
     gradient_dice_norm_weight: Weight lambda of the normalisation in
       GradientDICE.
     gradient_dice_f_penalty: Whether GradientDICE has its -1/2 E[f^2].
-    expected_actions: Whether next and start actions are averaged over, not
-      drawn.
-    printed_loss: Whether psi's loss is as printed, 1/2 |error|^2; else mean
-      squares.
+    expected_actions: Whether losses average over next and start actions,
+      instead of drawing one.
+    printed_loss: Whether psi's loss is half the sum of the squared errors, as
+      the paper prints it, instead of their mean.
     seed: Seed of all randomness.
   """
 
@@ -65,10 +69,20 @@ class ChainConfig:
   def __post_init__(self):
     ranges.check(self)
     if self.num_steps % self.interval:
-      raise errors.UserError(
-          f'--num_steps={self.num_steps}: expected a multiple of'
-          f' --interval={self.interval}.'
-      )
+      expected = f'expected a multiple of interval={self.interval}'
+      raise errors.UserError('num_steps', self.num_steps, expected)
+    needed = {
+        'num_trials': lambda trials: _TRIAL_BYTES * trials,
+        'batch_size': lambda size: _PAIR_BYTES * size * self.num_trials,
+        'num_steps': self._bytes_of_curves,
+    }
+    for name, bytes_of in needed.items():
+      limits.check_memory(name, getattr(self, name), bytes_of)
+
+  def _bytes_of_curves(self, num_steps: int) -> int:
+    """Returns what the errors of all trials and curves need, in float64."""
+    points = num_steps // self.interval
+    return 8 * points * self.num_trials * len(_CELLS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +93,7 @@ class Curve:
     features: kind of the features.
     method: name of the method.
     steps: [E] updates at the evaluations.
-    log_mse: [T, E] log of the mean squared error of the ratios, each trial's.
+    log_mse: [T, E] log of the mean squared error of the ratios of each trial.
   """
 
   features: str
@@ -89,7 +103,7 @@ class Curve:
 
 
 def run(config: ChainConfig, run_dir: str) -> list[Curve]:
-  """Trains all methods with all features; what is in chain.csv is kept.
+  """Trains all methods with all features; keeps what is in chain.csv.
 
   Args:
     config: settings.
@@ -111,7 +125,7 @@ def _run(config: ChainConfig, run_dir: str) -> list[Curve]:
   curves = {(curve.features, curve.method): curve for curve in found}
   total = config.num_steps * len(_CELLS)
   done = config.num_steps * len(curves)
-  with progress_lib.Progress(total, 'steps', 'train', initial=done) as bar:
+  with progress.Progress(total, 'steps', 'train', initial=done) as bar:
     for cell in _CELLS:
       if cell in curves:
         continue
@@ -154,16 +168,16 @@ def train(
 
 
 def plot(path: str, curves: list[Curve]):
-  """Draws a panel for each kind of features."""
+  """Draws a panel per kind of features."""
   panels = {}
   for curve in curves:
     panel = panels.setdefault(f'{curve.features} features', {})
     panel[curve.method] = curve.steps, curve.log_mse
-  curves_lib.plot_panels(path, panels, 'log MSE of the density ratio')
+  learning_curves.plot_panels(path, panels, 'log MSE of the density ratio')
 
 
 def write_csv(path: str, curves: Sequence[Curve]):
-  """Writes a line for each evaluation, with a column for each trial."""
+  """Writes a line per evaluation, with a column per trial."""
   rows = [
       [curve.features, curve.method, step, *(f'{x:.2f}' for x in values)]
       for curve in curves
@@ -178,7 +192,7 @@ def read_csv(path: str, config: ChainConfig) -> list[Curve]:
   Raises:
     UserError: if the file is not one that `write_csv` wrote for this config.
   """
-  advice = 'remove it to train anew'
+  advice = 'remove it to train again'
   columns = _columns(config.num_trials)
   tables = {}
   for row in csv_file.read(path, columns, advice, ('features', 'method')):
@@ -189,10 +203,12 @@ def read_csv(path: str, config: ChainConfig) -> list[Curve]:
   for cell, rows in tables.items():
     table = np.asarray(rows).T  # [1 + T, E]
     if cell not in _CELLS or not np.array_equal(table[0], steps):
-      raise errors.UserError(
-          f'{path}: the curve of {" ".join(cell)} has {len(rows)} lines,'
-          f' expected one for each {config.interval} of {config.num_steps}'
-          f' steps of a known method; {advice}.'
+      raise errors.at(
+          path,
+          f'the curve of {" ".join(cell)} has {len(rows)} lines, expected one'
+          f' every {config.interval} of {config.num_steps} steps of a known'
+          ' method',
+          advice,
       )
     curves.append(Curve(*cell, steps, table[1:]))
   return curves
@@ -208,7 +224,7 @@ def _steps(config: ChainConfig) -> np.ndarray:
 
 
 def _write_events(curve: Curve, run_dir: str):
-  """Writes the mean and the deviation; a directory for each curve."""
+  """Writes mean and standard deviation, with a directory per curve."""
   board = tensorboard.TensorBoard(
       os.path.join(run_dir, 'events', curve.features, curve.method)
   )

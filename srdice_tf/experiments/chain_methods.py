@@ -1,11 +1,11 @@
 """SR-DICE, DualDICE and GradientDICE on the five-state chain, many trials.
 
-All trials of a method are one stack of networks. A minibatch draws pairs (s, a)
-of which there are ten: the networks are evaluated at these ten and the results
-gathered, which is the same loss and the same gradient at a tenth of the cost.
+All trials of a method are one stack of networks. There are only ten pairs
+(s, a): the networks are evaluated at these ten, and the results are gathered
+for a minibatch. Loss and gradient are the same at a tenth of the cost.
 
-The sum of the trials' losses, each a mean over its own minibatch, has for each
-trial the gradient of its own loss: that is what is minimised.
+What is minimised is the sum of the trials' losses, each a mean over its own
+minibatch: each trial gets the gradient of its own loss.
 """
 
 from typing import NamedTuple
@@ -37,7 +37,7 @@ def state_features(kind: str) -> np.ndarray:
 
 
 class Chain:
-  """The ten pairs (s, a), each in the data once, and the uniform policy.
+  """The ten pairs (s, a), each once in the data, and the uniform policy.
 
   Attributes:
     features: [10, F] phi = x, of the state alone.
@@ -62,7 +62,7 @@ class Chain:
     self._after = tf.constant(after, tf.int32)
 
   def sample(self, shape, rng: tf.random.Generator) -> 'ChainBatch':
-    """Returns pairs drawn uniformly, `shape` of them."""
+    """Returns pairs drawn uniformly, in that shape."""
     pairs = rng.uniform(shape, 0, self.ratio.size, tf.int32)
     return ChainBatch(
         pairs=pairs,
@@ -82,7 +82,7 @@ class ChainBatch(NamedTuple):
 
 
 class ChainMethod(tf.Module):
-  """One method, all trials: a step of each, and the ratios they have."""
+  """One method with all its trials."""
 
   def __init__(self, name: str, chain: Chain, config, stream: str):
     super().__init__(name=name)
@@ -139,7 +139,7 @@ class ChainMethod(tf.Module):
     raise NotImplementedError
 
   def ratios(self) -> tf.Tensor:
-    """Returns the ratios [T, 10] as they are now learned."""
+    """Returns the ratios [T, 10] as learned so far."""
     raise NotImplementedError
 
 
@@ -185,7 +185,7 @@ class ChainSRDICE(ChainMethod):
 
 
 class _NeuralDICE(ChainMethod):
-  """Networks f and w, whose steps are taken in turn."""
+  """Networks f and w, with a step of one after the other."""
 
   def __init__(self, name, chain: Chain, config, stream: str, rate: float):
     super().__init__(name, chain, config, stream)

@@ -174,7 +174,7 @@ def of_server(client: clients.ReplayClient) -> Provenance:
         where,
         f'{found["counts"]["transitions"]:,} of {found["num_transitions"]:,}'
         ' transitions are there',
-        'wait for its collectors, or repeat the command of one that was stopped',
+        'wait for its collectors, or repeat the command of a stopped one',
     )
   return _joined(where, collectors, is_complete=True)
 
@@ -206,8 +206,24 @@ def _joined(where: str, collectors: list[dict], is_complete) -> Provenance:
             f' {each.get(name)}',
             'expected data of one behaviour policy',
         )
+  _check_numbers(where, first)
   size = sum(each['num_transitions'] for each in collectors)
   numbers = tuple(each['collector'] for each in collectors)
   return Provenance(
       where, {**first, 'num_transitions': size}, numbers, is_complete
   )
+
+
+def _check_numbers(where: str, description: dict):
+  """Checks that the numbers of the noise are there, None if of no use.
+
+  Raises:
+    UserError: if not: earlier versions did not store them.
+  """
+  missing = [name for name in _NUMBERS if name not in description]
+  if missing:
+    raise errors.UserError(
+        f"{where}: its description lacks the noise's numbers"
+        f' {", ".join(missing)}, which earlier versions did not store; collect'
+        ' the data anew.'
+    )

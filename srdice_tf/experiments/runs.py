@@ -19,6 +19,7 @@ from srdice_tf.experiments import result_file
 from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
 from srdice_tf.logging import metrics
+from srdice_tf.logging import progress
 from srdice_tf.replay import clients
 
 _TIMEOUT = 30.0  # Seconds.
@@ -188,7 +189,12 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
     return result_file.read(run_dir)
   problem, held_out = _problems(task, dataset, config)
   estimators = registry.make_estimators(
-      config.algos, problem, config.hyperparameters, config.seed, held_out
+      config.algos,
+      problem,
+      config.hyperparameters,
+      config.seed,
+      held_out,
+      progress.foretell_draws,
   )
   config_file.claim(run_dir, content, _CHANGEABLE, _TRACES)
   truth = truths.of_task(task, config.truth_dir)

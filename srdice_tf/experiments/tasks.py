@@ -68,7 +68,7 @@ class TaskConfig(settings.Noise):
   truth_max_episodes: int = ranges.at_least(2, 1000)
   keep_time_limit: bool = False
   behaviour_policy: str = ''
-  num_envs: int = ranges.between(0, collection.MOST_ENVS, 0)
+  num_envs: int = ranges.between(0, limits.MOST_ENVS, 0)
   policy_checksum: str = ''
   behaviour_checksum: str = ''
 
@@ -178,7 +178,7 @@ class Task:
       raise errors.UserError(
           'setting',
           config.setting,
-          f'the behaviour policy {config.behaviour_policy} is the policy that is'
+          f'the behaviour policy {config.behaviour_policy} is the one that is'
           ' evaluated; name another agent with behaviour_policy',
       )
 

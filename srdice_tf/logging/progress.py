@@ -7,13 +7,17 @@ import contextvars
 import math
 import os
 import sys
+import time
 
 import tqdm
 
 _TERMINAL_SECONDS = 0.1
 _PLAIN_SECONDS = 10.0
+# After so long the rest is estimated, and foretold if it is long.
+_LOOK_SECONDS, _LONG_SECONDS = 2.0, 60.0
 _PLAIN = '{desc}{share} {count} {speed} {elapsed}{left}{values}'
 _TERMINAL = _PLAIN.replace('{share}', '{share} |{bar}|')
+_LEAST_BAR = 8  # Columns, with its frame.
 
 _is_off = contextvars.ContextVar('is_off', default=False)
 
@@ -89,6 +93,38 @@ class Progress:
     self._line.total = total
 
 
+def foretell(
+    count: int, what: str, clock: Callable[[], float] = time.monotonic
+) -> Iterator[int]:
+  """Counts as `range` does; says early on if it is going to take long.
+
+  Args:
+    count: how far to count.
+    what: is counted, in the plural.
+    clock: returns seconds.
+  """
+  start, is_open = clock(), not _is_off.get()
+  for done in range(count):
+    elapsed = clock() - start
+    if is_open and elapsed >= _LOOK_SECONDS and done:
+      is_open = False
+      left = elapsed / done * (count - done)
+      if left >= _LONG_SECONDS:
+        text = f'{count:,} {what}: about {_duration(left)} more'
+        print(text, file=sys.stderr, flush=True)
+    yield done
+
+
+def foretell_draws(count: int) -> Iterator[int]:
+  """Counts the draws of a bootstrap."""
+  return foretell(count, 'draws of the bootstrap (bootstrap_draws)')
+
+
+def foretell_envs(count: int) -> Iterator[int]:
+  """Counts environments that are made."""
+  return foretell(count, 'environments to make (num_envs)')
+
+
 class _Line(tqdm.tqdm):
   """tqdm's line with our words."""
 
@@ -148,14 +184,17 @@ class _TerminalLine(_Line):
         **arguments,
     )
 
-  @property
-  def format_dict(self) -> dict:
+  def __str__(self) -> str:
     try:
       # As wide as now; a terminal that does not know its size says 0.
       columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
     except OSError:
       columns = 80
-    return super().format_dict | {'ncols': columns}
+    fields = self.format_dict | {'ncols': columns}
+    plain = self.format_meter(**{**fields, 'bar_format': _PLAIN})
+    if len(plain) > columns - _LEAST_BAR:
+      return plain  # The numbers matter more than a bar.
+    return self.format_meter(**fields)
 
 
 class _PlainLine(_Line):

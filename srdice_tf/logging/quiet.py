@@ -38,6 +38,7 @@ _NOISE = (
 # or is killed writes none: its last words are in the log.
 _GUARD = """\
 read line && exit
+[ -s "$1" ] || exec rm -f "$1"
 printf '%s\\n' "the program was killed or crashed; $1 ends with:" >&2
 tail -n 10 "$1" >&2"""
 

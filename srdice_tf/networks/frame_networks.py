@@ -1,4 +1,4 @@
-"""Stacks of frames with discrete actions: inputs and networks of Atari."""
+"""Inputs and networks for stacks of frames with discrete actions, as Atari."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class FrameActions(NamedTuple):
 class FrameInputs:
   """What VectorInputs is for vectors: inputs and networks for frames."""
 
-  # Transitions whose networks are computed together, over the data set.
+  # Transitions that networks are computed for at a time, over the data set.
   chunk_size = 256
   interim_size = 10_000  # Convolutions over all data would take minutes.
   linear_in_actions = True
@@ -141,8 +141,8 @@ class FrameEncoderDecoder(tf.keras.Model):
   def errors(self, batch) -> dict[str, tf.Tensor]:
     """Returns the terms of the loss of a minibatch, by name.
 
-    A terminal state is followed by nothing: with `mask_terminal_frame` its
-    frame counts for no error.
+    With `mask_terminal_frame` the frame of a terminal state does not count,
+    since nothing follows it.
     """
     features, frames, rewards = self(batch.inputs)
     newest = tf.cast(batch.next_states[..., -1:], tf.float32)  # [B, H, W, 1]
@@ -165,7 +165,7 @@ def _frame_decoder(num_features: int, rng) -> tf.keras.Sequential:
   ])
   sizes = ((64, 3, 1, 'relu'), (32, 4, 2, 'relu'), (1, 8, 4, None))
   for filters, kernel, stride, activation in sizes:
-    fan_in = filters * kernel**2  # As PyTorch counts for a transposed one.
+    fan_in = filters * kernel**2  # As PyTorch counts transposed convolutions.
     decoder.add(
         tf.keras.layers.Conv2DTranspose(
             filters,

@@ -18,10 +18,9 @@ class VectorInputs:
   Integers, as of finite MDPs and discrete actions, become one-hot vectors.
   """
 
-  # Transitions whose networks are computed together, over the data set.
+  # Transitions that networks are computed for at a time, over the data set.
   chunk_size = 2048
-  # Transitions of which an estimate on the way is made, if their ratios are
-  # networks of their own.
+  # Transitions for estimates during training, if ratios are networks.
   interim_size = 1_000_000
   linear_in_actions = False
   has_vectors = True
@@ -30,7 +29,7 @@ class VectorInputs:
     self.num_state_values = _size(observation_spec)
     self.num_action_values = _size(action_spec)
     self.size = self.num_state_values + self.num_action_values
-    # Whether every pair (s, a) could have an entry in a table.
+    # Whether states and actions are numbered, as in a finite MDP.
     self.is_finite = all(
         tf.as_dtype(spec.dtype).is_integer and not spec.shape
         for spec in (observation_spec, action_spec)

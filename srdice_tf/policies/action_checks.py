@@ -35,7 +35,7 @@ def check(actions: np.ndarray, spec, source: str):
     expected = f'expected from {spec.minimum} to {spec.maximum}'
   else:
     wrong = ~np.isfinite(actions)
-    expected = 'expected finite numbers'
+    expected = 'expected finite numbers, not NaN or infinite ones'
   if wrong.any():
     wrong = wrong.reshape(len(actions), -1).any(axis=1)
     raise errors.UserCodeError(

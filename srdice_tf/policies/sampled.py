@@ -15,6 +15,7 @@ from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import errors
 from srdice_tf.policies import composed
+from srdice_tf.policies import distributions
 
 tfd = tfp.distributions
 
@@ -29,6 +30,12 @@ class SampledPolicy(composed.DistributionPolicy):
   def __init__(self, policy: tf_policy.TFPolicy):
     super().__init__(policy.time_step_spec, policy.action_spec)
     self.wrapped = policy
+
+  def _action(self, time_step, policy_state, seed=None):
+    step = super()._action(time_step, policy_state, seed)
+    if not step.action.dtype.is_floating:
+      return step
+    return step._replace(action=distributions.infinite_as_nan(step.action))
 
   def _distribution(self, time_step, policy_state):
     found = self.wrapped.distribution(time_step).action

@@ -17,6 +17,7 @@ from srdice_tf.policies import action_checks
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
+from srdice_tf.policies import distributions
 from srdice_tf.policies import probability_tables
 from srdice_tf.policies import sampled
 
@@ -48,8 +49,10 @@ class SavedPolicy(tf_policy.TFPolicy):
 
   def _action(self, time_step, policy_state, seed=None):
     del seed  # Fixed when the model was saved.
-    step = self._model.action(time_step, policy_state)
-    return policy_step.PolicyStep(step.action, policy_state)
+    action = self._model.action(time_step, policy_state).action
+    if action.dtype.is_floating:
+      action = distributions.infinite_as_nan(action)
+    return policy_step.PolicyStep(action, policy_state)
 
   def _distribution(self, time_step, policy_state):
     step = self._model.distribution(time_step, policy_state)

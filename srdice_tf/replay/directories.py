@@ -70,7 +70,7 @@ class DatasetDirectory:
     Raises:
       UserError: if another process has it.
     """
-    return locks.Lock(self.path, f'dataset_dir={self.path}', shared)
+    return locks.Lock(self.path, 'dataset_dir', shared)
 
   def read(self) -> dict:
     """Returns what dataset.json says, if it has the right form."""

@@ -1,4 +1,4 @@
-"""What the training of a policy says at its end, and the shipped policies."""
+"""The summary of a policy's training, and a row of the shipped policies."""
 
 from srdice_tf.reports import curves
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from srdice_tf.reports import not_finite
 from srdice_tf.reports import tables
 
-_SHARES = (0.02, 0.1, 0.2, 0.5)  # Of the updates, at which errors are shown.
+_SHARES = (0.02, 0.1, 0.2, 0.5)  # Of the updates, after which errors are shown.
 _LAST = 10
 
 
@@ -36,7 +36,7 @@ def table(curves: Sequence) -> str:
 
 
 def check_finite(curves: Sequence, where: str):
-  """Raises an error if ratios of a trial ended as no finite numbers."""
+  """Raises an error if the ratios of a trial are not finite at the end."""
   errors = {
       f'{curve.method} with {curve.features} features': curve.log_mse[:, -1]
       for curve in curves

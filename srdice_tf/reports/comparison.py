@@ -135,7 +135,7 @@ def lines(evaluation: results.Evaluation, trials_path: str = '') -> str:
   """
   found = []
   for name, result in evaluation.methods.items():
-    found += [f'{name}: {line}' for line in result.lines]
+    found += result.lines
     if result.trials:
       found.append(_trials(evaluation, name, trials_path))
   return '\n'.join(found)
@@ -157,11 +157,21 @@ def _trials(evaluation: results.Evaluation, name: str, path: str) -> str:
 def truth_lines(evaluations: Sequence[results.Evaluation]) -> str:
   """Returns a line on the truth; on each, if it is not the same for all."""
   found = [
-      f'{_prefix(evaluation, evaluations)}{summaries.of_truth(evaluation.truth)}'
-      for evaluation in evaluations
-      if evaluation.truth is not None
+      _prefix(each, evaluations) + summaries.of_truth(each.truth)
+      for each in evaluations
+      if each.truth is not None
   ]
   return '\n'.join(dict.fromkeys(found)) or 'truth         not known'
+
+
+def behaviour_lines(evaluations: Sequence[results.Evaluation]) -> str:
+  """Returns what is known of the behaviour policy, for comparison."""
+  rewards = np.mean([evaluation.mean_reward for evaluation in evaluations])
+  text_ = f'behaviour     {rewards:.5f} mean reward of the data'
+  values = [e.behaviour.value for e in evaluations if e.behaviour is not None]
+  if values:
+    text_ += f', {np.mean(values):.5f} its true value'
+  return text_
 
 
 def _prefix(evaluation, evaluations) -> str:
@@ -216,8 +226,8 @@ def plot(evaluations: Sequence[results.Evaluation], path: str):
       float(np.mean(behaviour)) if behaviour else None,
       title(evaluations),
       values={
-          method: (steps, estimates.mean(axis=0), _interval(evaluations, method))
-          for method, (steps, estimates) in joined.items()
+          method: (steps, found.mean(axis=0), _interval(evaluations, method))
+          for method, (steps, found) in joined.items()
       },
       truth=truths and (
           float(np.mean([truth.value for truth in truths])),

@@ -1,4 +1,4 @@
-"""The last word of a binary whose results are not all finite numbers."""
+"""The error of a program whose results are not all finite numbers."""
 
 from collections.abc import Mapping
 import math
@@ -10,8 +10,8 @@ def check(values: Mapping[str, float], where: str):
   """Raises an error that names the results that are NaN or infinite.
 
   Args:
-    values: by what they are of.
-    where: all results are written, these too.
+    values: results by name.
+    where: all results are written, including these.
 
   Raises:
     NotFiniteError: if there is one.

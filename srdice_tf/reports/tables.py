@@ -12,7 +12,7 @@ from rich import table as rich_table
 from rich import text as rich_text
 
 # A line below the headings is all that is drawn.
-_RULE = rich_box.Box('    \n    \n ---\n    \n    \n    \n    \n    \n')
+_RULE = rich_box.Box('    \n    \n -  \n    \n    \n    \n    \n    \n')
 _WIDTH = 1000  # Nothing is cut: rows fit their readers, or these scroll.
 
 

@@ -51,24 +51,25 @@ def test_double_dqn_has_the_papers_numbers():
 
 @pytest.mark.parametrize('field', ['num_steps', 'eval_every', 'eval_episodes'])
 def test_counts_are_positive(field):
-  with pytest.raises(errors.UserError, match=f'--{field}=0: .* at least 1'):
+  with pytest.raises(errors.UserError, match=f'^{field}=0: .*(least|from) 1'):
     configs.TrainConfig('Pendulum-v1', **{field: 0})
 
 
 def test_settings_replace_defaults():
   parameters = configs.override(configs.DdqnConfig(), {'n_step': 3}, 'ddqn')
   assert (parameters.n_step, parameters.batch_size) == (3, 32)
-  with pytest.raises(errors.UserError, match='--tau: --agent=ddqn has no such'):
+  with pytest.raises(errors.UserError, match='tau=0.1: agent=ddqn has no such'):
     configs.override(configs.DdqnConfig(), {'tau': 0.1}, 'ddqn')
 
 
 @pytest.mark.parametrize(
     'name, value',
-    [('gamma', 1.0), ('gamma', 0.0), ('tau', 1.5), ('batch_size', 0),
+    [('gamma', 1.0), ('gamma', 0.0), ('tau', 1.5), ('tau', 0.0),
+     ('batch_size', 0),
      ('learning_rate', -1e-3), ('target_noise', -0.1)],
 )
 def test_settings_out_of_range_are_refused(name, value):
-  with pytest.raises(errors.UserError, match=f'--{name}={value}: expected'):
+  with pytest.raises(errors.UserError, match=f'^{name}={value}: expected'):
     configs.override(configs.Td3Config(), {name: value}, 'td3')
 
 
@@ -87,7 +88,7 @@ _CONFIGS = (configs.Td3Config, configs.DdqnConfig, configs.TrainConfig)
 def test_each_number_has_a_range(config, field):
   make = functools.partial(config, 'x') if config == _CONFIGS[2] else config
   for value in (-1, math.nan, math.inf):
-    with pytest.raises(errors.UserError, match=f'--{field}={value}: expected'):
+    with pytest.raises(errors.UserError, match=f'^{field}={value}: expected'):
       make(**{field: value})
 
 

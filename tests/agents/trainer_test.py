@@ -201,7 +201,7 @@ def test_a_damaged_curve_is_one_line(tmp_path, content):
   _run(tmp_path, config)
   path = tmp_path / 'evaluations.csv'
   path.unlink() if content is None else path.write_text(content)
-  message = f'{tmp_path}.*; remove .* to train anew.'
+  message = f'{tmp_path}.*; remove .* to train again.'
   with pytest.raises(errors.UserError, match=message) as error:
     trainer.AgentTrainer(config, str(tmp_path))
   assert '\n' not in str(error.value)
@@ -328,7 +328,7 @@ def test_frames_resume_to_the_same_weights(tmp_path):
 
 def test_several_steps_need_frames(tmp_path):
   config = configs.TrainConfig('CartPole-v1', 'ddqn')
-  with pytest.raises(errors.UserError, match='--n_step=3: CartPole-v1 has no'):
+  with pytest.raises(errors.UserError, match='^n_step=3: CartPole-v1 has no'):
     trainer.AgentTrainer(config, str(tmp_path), {'n_step': 3})
 
 
@@ -345,9 +345,9 @@ def test_logged_values(tmp_path):
 @pytest.mark.parametrize(
     ('env_id', 'agent', 'message'),
     [
-        ('CartPole-v1', 'td3', '--agent=td3: CartPole-v1 has discrete actions'),
+        ('CartPole-v1', 'td3', '^agent=td3: CartPole-v1 has discrete actions'),
         ('Pendulum-v1', 'ddqn', 'has continuous actions; expected td3'),
-        ('Pendulum-v1', 'sac', '--agent=sac: expected text one of td3'),
+        ('Pendulum-v1', 'sac', '^agent=sac: expected text one of td3'),
     ],
 )
 def test_unfit_agents_are_refused(tmp_path, env_id, agent, message):
@@ -363,3 +363,26 @@ def test_a_directory_of_another_run_is_refused(tmp_path):
   other = dataclasses.replace(config, seed=1)
   with pytest.raises(errors.UserError, match='with seed=0, asked for is 1'):
     trainer.AgentTrainer(other, str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    'name, value, message',
+    [
+        ('replay_capacity', 2**31 - 1, 'needs .* GiB of memory'),
+        ('batch_size', 2**31 - 1, 'needs .* GiB of memory'),
+        ('num_envs', 2**31 - 1, 'from 1 to 10,000'),
+        ('replay_capacity', 10, 'too few.* at least 200'),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(name, value, message, tmp_path):
+  config = configs.TrainConfig('Pendulum-v1', num_steps=2**31 - 1)
+  with pytest.raises(errors.UserError, match=f'{name}={value}: .*{message}'):
+    trainer.AgentTrainer(config, str(tmp_path / 'run'), {name: value})
+  assert not (tmp_path / 'run').exists()
+
+
+def test_frames_need_their_history_in_the_replay(tmp_path):
+  config = configs.TrainConfig('PixelCorridor', 'ddqn', num_steps=1)
+  settings = {'num_envs': 5_000, 'block_steps': 1}
+  with pytest.raises(errors.UserError, match='num_envs=5000.* at least'):
+    trainer.AgentTrainer(config, str(tmp_path), settings)

@@ -199,11 +199,15 @@ def test_killed_in_several_phases_ends_the_same(whole, tmp_path):
         ({'algo': 'srdise'}, ['--algo=srdise', 'srdice']),
         ({'gamma': 0}, ['gamma']),
         ({'num_seeds': 0}, ['num_seeds']),
+        ({'num_seeds': 10**9}, ['num_seeds', '[1, 10000]']),
         ({'holdout_fraction': 1.5}, ['holdout_fraction']),
         ({'num_seeds': 3}, ['--num_seeds=3: each seed', '--dataset_dir=']),
         ({'epsilon': 0.3}, ['--epsilon=0.3: this environment', 'continuous']),
     ],
-    ids=['algo', 'gamma', 'num_seeds', 'holdout', 'one_dataset', 'epsilon'],
+    ids=[
+        'algo', 'gamma', 'num_seeds', 'many_seeds', 'holdout', 'one_dataset',
+        'epsilon',
+    ],
 )
 def test_bad_input_is_one_line(flags, parts, tmp_path):
   result = _run(**flags, output_dir=tmp_path / 'x', dataset_dir=tmp_path / 'd')

@@ -95,7 +95,7 @@ def test_streams_of_seed_and_collector_are_apart():
   ]
   assert len(set(seeds)) == len(seeds)
   for fields in ({'collector': 128}, {'seed': last + 1}, {'collector': -1}):
-    with pytest.raises(errors.UserError, match=f'--{next(iter(fields))}='):
+    with pytest.raises(errors.UserError, match=f'{next(iter(fields))}='):
       config(**fields)
 
 

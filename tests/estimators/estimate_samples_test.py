@@ -91,10 +91,15 @@ def test_other_transitions_after_other_updates(chain, monkeypatch):
 @pytest.mark.parametrize('algo', ['srdice', 'dual_dice'])
 def test_drawn_again_when_loaded(chain, algo, tmp_path):
   policy = composed.UniformPolicy(*chain.specs)
-  config = hyperparameters.Hyperparameters(**_SMALL, estimate_samples=50)
   found = srdice_tf.evaluate(
-      policy, chain.dataset, algo, finite.GAMMA, config, seed=4
-  )
+      policy,
+      chain.dataset,
+      algo,
+      finite.GAMMA,
+      hyperparameters={**_SMALL, 'estimate_samples': 50},
+      seed=4,
+      progress=False,
+  )[algo]
   srdice_tf.save(found.estimator, str(tmp_path))
   loaded = srdice_tf.load(str(tmp_path), policy, chain.dataset)
   assert loaded.value == found.value

@@ -110,10 +110,14 @@ def test_the_scale_of_phi_does_not_matter(problem):
 
 def test_the_unit_is_that_of_the_data_that_w_was_fitted_to(problem, tmp_path):
   data = walk.dataset(seed=0, num_episodes=10)
-  config = hyperparameters.Hyperparameters(**_SMALL, normalise_features=True)
   found = srdice_tf.evaluate(
-      walk.policy(), data, 'srdice', walk.GAMMA, config
-  )
+      walk.policy(),
+      data,
+      'srdice',
+      walk.GAMMA,
+      hyperparameters={**_SMALL, 'normalise_features': True},
+      progress=False,
+  )['srdice']
   srdice_tf.save(found.estimator, str(tmp_path))
   part = data.of_episodes(np.array([1, 4]))
   loaded = srdice_tf.load(str(tmp_path), walk.policy(), part)

@@ -127,8 +127,14 @@ def test_diagnosed_like_the_other_ratios(fitted):
 def test_evaluated_saved_and_loaded(dataset, tmp_path):
   short = _CONFIG.replace(encoder_steps=20, successor_steps=20)
   found = srdice_tf.evaluate(
-      walk.policy(), dataset, 'srdice_closed', walk.GAMMA, short, seed=2
-  )
+      walk.policy(),
+      dataset,
+      'srdice_closed',
+      walk.GAMMA,
+      hyperparameters=short.changes(),
+      seed=2,
+      progress=False,
+  )['srdice_closed']
   assert found.value == pytest.approx(
       np.mean(found.ratios * dataset.rewards.numpy()), rel=1e-12
   )

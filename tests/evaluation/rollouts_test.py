@@ -28,7 +28,7 @@ def _chain_value(gamma):
 
 @pytest.mark.parametrize('gamma', [0.9, 0.99])
 def test_chain_value_is_exact_within_three_errors(gamma, monkeypatch):
-  monkeypatch.setattr(truth, 'BATCH_SIZE', 400)  # A step takes one call.
+  monkeypatch.setattr(rollouts, 'BATCH_SIZE', 400)  # A step takes one call.
   policy = _random_policy('FiveStateChain')
   value = rollouts.policy_value('FiveStateChain', policy, gamma, 400, seed=1)
   exact = _chain_value(gamma)
@@ -38,7 +38,7 @@ def test_chain_value_is_exact_within_three_errors(gamma, monkeypatch):
 
 def test_time_limit_is_no_end(monkeypatch):
   """With the limit kept, rewards after 200 steps are lost: gamma^200 = 0.13."""
-  monkeypatch.setattr(truth, 'BATCH_SIZE', 400)
+  monkeypatch.setattr(rollouts, 'BATCH_SIZE', 400)
   policy = _random_policy('FiveStateChain')
   arguments = ('FiveStateChain', policy, 0.99, 400)
   whole = rollouts.policy_value(*arguments, seed=1)
@@ -108,7 +108,7 @@ class _Outcomes:
   def __init__(self, monkeypatch, deviation, mean=1.0, rewards=(1.0, 1.0, 1.0)):
     self.played = []
     self._parameters = mean, deviation, list(rewards)
-    monkeypatch.setattr(truth, '_roll_out', self)
+    monkeypatch.setattr(rollouts, '_roll_out', self)
 
   def __call__(self, config, policy, name, earlier, bar):
     del config, policy, earlier, bar

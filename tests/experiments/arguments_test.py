@@ -213,7 +213,7 @@ def _fail(observation):
 )
 def test_policies_that_cannot_be_evaluated(chain, policy, message):
   with pytest.raises(errors.UserError, match=message):
-    srdice_tf.evaluate(policy, chain.dataset, 'deep_td', hyperparameters=_VALUES)
+    _value(policy, chain.dataset, 'deep_td')
 
 
 def test_policies_of_vectors_that_cannot_be_evaluated():

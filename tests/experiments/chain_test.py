@@ -219,7 +219,7 @@ def test_run_directory_and_resuming(tmp_path):
 @pytest.mark.parametrize(
     'content, message',
     [
-        ('', "found 'nothing'"),
+        ('', 'holds no whole line; expected features,'),
         ('features,method,step,0\n', 'expected features,method,step,0,1,2;'),
         ('{}tabular,srdice,10,x,1,1\n', 'line 2 is'),
         ('{}tabular,srdice,10,1,1,1\n', 'tabular srdice has 1 lines'),
@@ -235,7 +235,7 @@ def test_broken_csv(tmp_path, content, message):
   path.write_text(content.format('features,method,step,0,1,2\n'))
   with pytest.raises(errors.UserError, match=message) as error:
     chain.read_csv(str(path), _CONFIG)
-  assert str(error.value).endswith('; remove it to train anew.')
+  assert str(error.value).endswith('; remove it to train again.')
 
 
 _NUMBERS = [
@@ -254,7 +254,7 @@ _NUMBERS = [
     ],
 )
 def test_settings_that_cannot_be_used(field, value):
-  with pytest.raises(errors.UserError, match=f'--{field}={value}: expected'):
+  with pytest.raises(errors.UserError, match=f'^{field}={value}: expected'):
     chain.ChainConfig(**{field: value})
 
 
@@ -269,3 +269,17 @@ def test_table_by_hand():
       'tabular', 'srdice', '-1.000', '-1.000', '-2.000', '-5.000', '-5.500',
       '1.414',
   ]
+
+
+@pytest.mark.parametrize(
+    'fields',
+    [
+        {'batch_size': 2**31 - 1},
+        {'num_trials': 2**31 - 1},
+        {'num_steps': 2**31 - 1, 'interval': 1, 'num_trials': 100},
+    ],
+)
+def test_sizes_that_cannot_fit_the_memory_are_refused(fields):
+  name = next(iter(fields))
+  with pytest.raises(errors.UserError, match=rf'--{name}=\d+: needs .*at most'):
+    chain.ChainConfig(**fields)

@@ -13,6 +13,7 @@ from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
+from srdice_tf.policies import settings
 from srdice_tf.replay import directories
 from srdice_tf.replay import servers
 from srdice_tf.replay import writers
@@ -152,6 +153,19 @@ def test_a_description_that_was_edited_is_refused(data, tmp_path, name):
   match = rf'{name} in its description is \[1\]; it was edited'
   with pytest.raises(errors.UserError, match=match):
     runs.resolve(_config(_task(), tmp_path))
+
+
+def test_data_without_the_noises_numbers_are_to_be_collected_anew(
+    data, tmp_path
+):
+  description = directories.DatasetDirectory(str(data)).read()
+  for name in settings.BEHAVIOUR_NUMBERS:
+    del description['collectors'][0][name]
+  (tmp_path / 'dataset.json').write_text(json.dumps(description))
+  match = "lacks the noise's numbers behaviour_sigma,.*collect the data anew"
+  for task in (_task(), _task(setting='main')):
+    with pytest.raises(errors.UserError, match=match):
+      ope.resolve(_config(task, tmp_path))
 
 
 def test_default_directories_never_meet(table, other):

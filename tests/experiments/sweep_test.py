@@ -74,7 +74,8 @@ def test_runs_of_a_sweep_have_names_of_their_own(tmp_path):
       for seed in (0, 1)
       for env_id in ('FiveStateChain', 'GridWalk')
   ]
-  (first, *_) = sweep.plan(grids.configs(config, grids.Grid(num_parts=2)), 'runs')
+  parts = grids.configs(config, grids.Grid(num_parts=2))
+  first, _ = sweep.plan(parts, 'runs')
   assert first.directory.endswith('/seed0_part0')
 
 

@@ -126,9 +126,13 @@ def test_terminal_line_fits_the_width(clock, terminal):
     bar.update(500, message='x' * 200)
     clock.now = 2.0
     bar.update(500, episodes=12345)
-  *lines, last = [line.rstrip('\n') for line in terminal.getvalue().split('\r')]
-  assert {len(line) for line in lines[1:]} == {80}
-  assert last.rstrip().endswith('episodes 12,345')
+    clock.now = 3.0
+    bar.update(500, episodes=12345, loss=0.5)
+  _, start, cut, bar, full, _ = terminal.getvalue().split('\r')
+  assert len(start) == len(cut) == len(bar) == 80
+  assert cut.endswith('xxx') and '|' not in cut
+  assert '|' in bar and bar.endswith('episodes 12,345')
+  assert '|' not in full and full.rstrip().endswith('loss 0.5')
 
 
 def test_ends_its_line_when_the_work_fails(clock, terminal):
@@ -181,3 +185,17 @@ def test_work_goes_on_when_nobody_looks(clock, monkeypatch):
     bar.update(1)
     clock.now = 40.0
     bar.update(2)
+
+
+def _foretold(count, seconds, stream):
+  clock = _Clock()
+  for done in progress.foretell(count, 'draws', clock):
+    clock.now = seconds * (done + 1)
+  return _lines(stream)
+
+
+def test_long_work_is_foretold_once(stream):
+  assert not _foretold(100, 0.5, stream)
+  assert not _foretold(0, 0.5, stream)
+  line = '10,000 draws: about 1:23:18 more'
+  assert _foretold(10_000, 0.5, stream) == [line]

@@ -1,6 +1,7 @@
 """Tests for what an evaluation says: tables, lines and the picture."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -34,12 +35,9 @@ def _method(method, value, **fields):
 
 def _rows(text):
   """Returns the cells of each row of a table, by column."""
-  header, rule, *lines = text.splitlines()
-  starts = [i for i, c in enumerate(rule) if c == '-' and rule[i - 1] != '-']
-  starts = [0, *[i for i in starts if i]]
-  ends = [*starts[1:], None]
-  cut = lambda line: [line[a:b].strip() for a, b in zip(starts, ends)]
-  return [dict(zip(cut(header), cut(line))) for line in lines]
+  header, _, *lines = text.splitlines()
+  cells = lambda line: re.split(r'\s{2,}', line.strip())
+  return [dict(zip(cells(header), cells(line))) for line in lines]
 
 
 def _estimates(evaluations):
@@ -123,7 +121,7 @@ def test_lines_of_methods_and_their_trials():
   result = _method(
       'linear_srdice',
       1.0,
-      lines=('the data lack 3 pairs',),
+      lines=('linear_srdice: the data lack 3 pairs',),
       trials=tuple(
           {'features': 'random', 'flow_residual': 0.1 * i, 'estimate': 2.0 + i}
           for i in range(1, 9)
@@ -227,6 +225,15 @@ def test_the_truth_is_said_once():
   found = [_evaluation(_method('srdice', 1.0))] * 2
   (line,) = comparison.truth_lines(found).splitlines()
   assert '2.00000 +- 0.10000' in line and 'about -5.3' in line
+
+
+def test_the_behaviour_is_there_for_comparison():
+  found = [_evaluation(behaviour=b, mean_reward=0.5) for b in (2.0, 4.0)]
+  assert comparison.behaviour_lines(found) == (
+      'behaviour     0.50000 mean reward of the data, 3.00000 its true value'
+  )
+  alone = _evaluation(truth=None, mean_reward=0.5)
+  assert comparison.behaviour_lines([alone]).endswith('of the data')
 
 
 def test_the_title_says_task_setting_and_seeds():

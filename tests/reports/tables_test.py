@@ -16,7 +16,7 @@ _ROWS = (
 def test_numbers_to_the_right_texts_to_the_left():
   assert tables.format_table(_COLUMNS, _ROWS).splitlines() == [
       'method    estimate    steps   ratio',
-      '-----------------------------------',
+      '--------- --------- -------- ------',
       'SR-DICE      2.500  250,000  0.9877',
       'Deep TD     -12.35    1,000       -',
       'DualDICE  diverged       50   1.000',
@@ -74,7 +74,7 @@ def test_values(value, text):
 
 
 def test_a_table_without_rows():
-  assert tables.format_table(['a', 'bc'], []) == 'a  bc\n-----'
+  assert tables.format_table(['a', 'bc'], []) == 'a  bc\n-- --'
   assert tables.to_markdown(['a'], []) == '| a |\n| ---: |'
 
 

@@ -1,4 +1,4 @@
-"""The settings of linear SR-DICE, and the choice among them without truth."""
+"""The settings of linear SR-DICE, and the choice among them by flow."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ NONE, FLOW = 'none', 'flow'
 _SCALES = (0.5, 1.0, 2.0, 4.0)
 _RIDGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 _FRACTIONS = (1.0, 0.5)
-# A table needs no smoothing, which would be a bias: lambda is only there for
-# pairs that the data never visit, and any lambda will do for these.
+# A table needs no smoothing, which would only add bias. Lambda is there for
+# pairs (s, a) without data, and any positive number will do for these.
 _ONE_HOT_RIDGE = 1e-10
 _MIN_FEATURES = 2
 
@@ -30,9 +30,9 @@ class LinearSetting:
   """How the features are made, and lambda.
 
   Attributes:
-    kind: of the features.
-    num_features: F; a wish that only random features follow.
-    scale: of random features only.
+    kind: one of KINDS.
+    num_features: F of random features; other kinds have their own.
+    scale: scale of random features; other kinds have none.
     ridge: lambda.
   """
 
@@ -44,12 +44,12 @@ class LinearSetting:
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-  """What a setting gave.
+  """A setting that was tried.
 
   Attributes:
-    setting: that was tried.
+    setting: the setting.
     flow_residual: by two-fold cross-fitting; inf if the system is singular.
-    estimate: from all data.
+    estimate: the value from all data; NaN if the system is singular.
   """
 
   setting: LinearSetting
@@ -57,7 +57,7 @@ class Trial:
   estimate: float
 
   def as_dict(self) -> dict:
-    """Returns the fields of the setting and what it gave."""
+    """Returns the fields of the setting and of the trial, by name."""
     return {
         **dataclasses.asdict(self.setting),
         'flow_residual': self.flow_residual,
@@ -65,13 +65,11 @@ class Trial:
     }
 
 
-def check(
-    config, problem: problems.Problem
-) -> tuple[str, ...]:
-  """Returns the kinds of features that a config asks for.
+def check(config, problem: problems.Problem) -> tuple[str, ...]:
+  """Returns the kinds of features that a LinearSRDICEConfig asks for.
 
   Raises:
-    UserError: if a field is not one that can be used for the problem.
+    UserError: if a field cannot be used for the problem.
   """
   if not problem.has_vectors:
     raise errors.UserError(
@@ -116,7 +114,7 @@ def _kinds(config, is_finite: bool) -> tuple[str, ...]:
 
 
 def grid(config, kinds: tuple[str, ...]) -> list[LinearSetting]:
-  """Returns the settings to try: one, unless there is a choice to be made."""
+  """Returns the settings to try: only one without select=flow."""
   size, scale = config.linear_num_features, config.linear_scale
   if config.select == NONE:
     ridge = config.linear_ridge
@@ -146,7 +144,7 @@ def trials(
     features = make_features(same[0])
     sums = accumulator.sums(features, 2)
     for setting in same:
-      size = features.num_features  # Of other kinds it was not known.
+      size = features.num_features  # Not all kinds follow the setting.
       yield _try(
           dataclasses.replace(setting, num_features=size), sums
       )

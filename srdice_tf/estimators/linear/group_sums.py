@@ -1,10 +1,13 @@
-"""Sums over groups of episodes from which linear SR-DICE is solved.
+"""Sums over groups of episodes, from which linear SR-DICE is solved.
 
-In float64: a product in float32 perturbs C by about 1e-7 of its size, as much
-as a small ridge adds, and LSTD-Q's value would be met to three digits only.
-Features are computed in float32, chunk by chunk, and never kept.
+In float64: products in float32 would change C by about 1e-7 of its size, which
+is as much as a small ridge adds, and the estimate would equal LSTD-Q's value to
+three digits only. Features are computed in float32, chunk by chunk, and not
+kept.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
@@ -19,8 +22,8 @@ from srdice_tf.estimators import flow
 from srdice_tf.estimators import problems
 
 CHUNK = 4096  # Transitions whose features are in memory at a time.
-_CACHED = 1024  # Of these, the features are made while they fit into a cache.
-# Relative to the right side; beyond it the solution is made of rounding.
+_CACHED = 1024  # Transitions whose features fit into the processor's cache.
+# Relative to the right side; with more the solution is rounding error.
 _MAX_RESIDUAL = 1e-6
 _MAX_GROUPS = 64
 _GROUP_BYTES = 2 * 2**30
@@ -61,17 +64,17 @@ class GroupSums:
     return len(self.counts)
 
   def total(self, weights: np.ndarray) -> 'Moments':
-    """Returns the moments of the data with these weights [K] of the groups."""
+    """Returns the moments of the data, with weights [K] for the groups."""
     (moments,) = self.totals(weights[None])
     return moments
 
   def totals(self, weights: np.ndarray) -> Iterator['Moments']:
     """Yields the moments of the data for each row of weights [R, K].
 
-    The groups are read once for several rows, not for each.
+    The sums are read once for several rows at a time.
     """
     flat = self.products.reshape(self.num_groups, -1)
-    # A part of the data without start states takes those of all data.
+    # Groups without start states use those of all data.
     has_starts = weights @ self.start_counts > 0  # [R]
     start_weights = np.where(has_starts[:, None], weights, 1.0)  # [R, K]
     counts, start_counts = self.counts, self.start_counts
@@ -115,9 +118,9 @@ class Moments:
   def solve(self, ridge: float) -> np.ndarray:
     """Returns w = (1-gamma) C^-T phi0, [F].
 
-    A feature that is 0 in all of the data, of a pair (s, a) that is not there
-    or of a dead unit, gets weight 0. The other weights do not depend on it; its
-    own would be what flows there, divided by the ridge.
+    A feature that is 0 for all data, such as that of a pair (s, a) without data
+    or of a dead unit, gets weight 0. The other weights do not depend on it, and
+    its own would be an arbitrary number divided by the ridge.
 
     Raises:
       SingularError: if C is singular in float64.
@@ -152,10 +155,12 @@ def bootstrap(
     ridge: float,
     num_draws: int,
     rng: np.random.Generator,
+    count: Callable[[int], Iterable[int]] = range,
 ) -> np.ndarray:
-  """Returns values [draws] solved anew from groups drawn with replacement.
+  """Returns values [draws], each solved from groups drawn with replacement.
 
-  What is drawn are whole groups of episodes. A draw that is singular is NaN.
+  Whole groups of episodes are drawn. A draw that is singular gives NaN.
+  `count` counts the draws.
   """
   num_groups = sums.num_groups
   if np.sum(sums.counts > 0) < 2:
@@ -163,7 +168,7 @@ def bootstrap(
   shares = np.full(num_groups, 1.0 / num_groups)
   weights = rng.multinomial(num_groups, shares, num_draws).astype(np.float64)
   values = np.full(num_draws, np.nan)
-  for i, moments in enumerate(sums.totals(weights)):
+  for i, moments in zip(count(num_draws), sums.totals(weights)):
     try:
       values[i] = moments.value(moments.solve(ridge))
     except SingularError:
@@ -174,16 +179,16 @@ def bootstrap(
 def num_groups_of(num_episodes: int, num_features: int) -> int:
   """Returns how many groups of episodes to keep sums of.
 
-  An even number, for two folds; many, for the bootstrap, as far as the memory
-  goes that is set aside for them. It does not depend on the memory that is
-  free, so that a result does not depend on it.
+  An even number, for two folds, and for the bootstrap as many as fit a fixed
+  amount of memory. It does not depend on the free memory, so that results do
+  not either.
   """
   limit = int(_GROUP_BYTES // _bytes(num_features))
   return max(min(num_episodes, limit, _MAX_GROUPS) // 2 * 2, 2)
 
 
 def check_memory(field: str, num_features: int):
-  """Raises an error that names the largest number of features possible."""
+  """Raises a UserError with the largest possible number of features."""
   available = limits.available_bytes()
   # Two groups, several sums of them, a matrix and its factors.
   if _WORKING_COPIES * _bytes(num_features) <= available:
@@ -206,15 +211,15 @@ def _bytes(num_features: int) -> int:
 
 
 def group_of_episodes(num_episodes: int, num_groups: int) -> np.ndarray:
-  """Returns the group [episodes] of each, dealt out in turn.
+  """Returns the group of each episode, [episodes], in turn.
 
-  With an even number of groups, even groups are the even episodes.
+  With an even number of groups, even groups have the even episodes.
   """
   return np.arange(num_episodes) % num_groups
 
 
 def _parts(size: int) -> Iterator[slice]:
-  """Yields the rows of a chunk of which features are made at a time."""
+  """Yields parts of a chunk whose features are computed together."""
   for low in range(0, size, _CACHED):
     yield slice(low, min(low + _CACHED, size))
 

@@ -1,11 +1,11 @@
-"""SR-DICE in closed form, over a successor representation that is linear.
+"""SR-DICE in closed form, with a linear successor representation.
 
 With psi(s, a) = G C^-T phi(s, a) by LSTD, where G = E[phi phi^T] and
 C = E[phi (phi - gamma phi')^T], SR-DICE's w solves G w = (1-gamma) E[psi0]:
 
   w = (1-gamma) C^-T phi0,   ratio = w.phi(s, a).
 
-Its estimate E[ratio r] is LSTD-Q's value: theorem 4.
+Its estimate E[ratio r] is LSTD-Q's value, by theorem 4.
 """
 
 import dataclasses
@@ -31,14 +31,16 @@ from srdice_tf.evaluation import intervals
 
 @dataclasses.dataclass(frozen=True)
 class LinearSRDICEConfig(config_fields.Ratios, config_fields.NextActions):
-  """Features, ridge, and whether they are chosen.
+  """Features and ridge, or that they are to be chosen.
 
   Attributes:
-    select: How linear_srdice is set: none, as told, or flow, by a grid.
+    select: How the settings of linear_srdice are chosen: none takes them as
+      given, flow tries a grid and takes those with the smallest flow residual.
     linear_features: Features of linear_srdice: random, encoder, onehot or auto;
-      for the grid also a list.
-    linear_num_features: Number of the random features, the constant included.
-    linear_scale: Scale of the random layer's weights.
+      with select=flow a list is possible.
+    linear_num_features: Number of random features of linear_srdice, including
+      the constant.
+    linear_scale: Scale of the weights of linear_srdice's random features.
     linear_ridge: Ridge lambda of linear_srdice, added to C as a share of the
       mean diagonal of G.
   """
@@ -71,7 +73,7 @@ class LinearSRDICE(estimator.RatioEstimator):
     self._flow_residual = _result(np.nan)
     self._draws = _result([np.nan])
     self._groups = tf.Variable(0, trainable=False)
-    # As JSON: the settings that were tried are kept in checkpoints.
+    # As JSON in a variable, so that checkpoints keep what was tried.
     self._trials = tf.Variable('[]', trainable=False)
     encoder = ()
     if grid_search.ENCODER in kinds:
@@ -91,7 +93,7 @@ class LinearSRDICE(estimator.RatioEstimator):
     return parts
 
   def _make_features(self, kinds):
-    """Returns the features of each kind; random ones are drawn anew later."""
+    """Returns the features of each kind; `_use` draws random ones again."""
     made = {}
     if grid_search.RANDOM in kinds:
       made[grid_search.RANDOM] = self._random(self._settings[0])
@@ -169,41 +171,44 @@ class LinearSRDICE(estimator.RatioEstimator):
             setting.ridge,
             self.config.bootstrap_draws,
             random_streams.numpy_generator(self.seed, 'bootstrap'),
+            self.shared.count,
         )
     )
     return {
-        'flow_residual': float(self._flow_residual),
         'num_features': self._size_of(setting),
         'ridge': setting.ridge,
     }
 
   def _use(self, setting):
-    """Makes a setting the one that is kept in checkpoints."""
+    """Takes the features and the ridge of a setting."""
     self._kind.assign(grid_search.KINDS.index(setting.kind))
     self._ridge.assign(setting.ridge)
     if setting.kind == grid_search.RANDOM:
       self._features[setting.kind].assign(self._random(setting))
-    # They were traced for other features.
+    # Both were traced with other features.
     self._over_data, self._over_held_out = None, None
 
   @property
   def features(self) -> feature_maps.Features:
     """The features in use."""
-    with tf.init_scope():  # A number even where a function is being traced.
+    with tf.init_scope():  # Gives a number also while a function is traced.
       return self._features[grid_search.KINDS[int(self._kind)]]
 
   def flow_residual(self):
-    """Returns it by two-fold cross-fitting, unless episodes are held out.
+    """Returns the residual on held-out episodes, or else by cross-fitting.
 
-    NaN if there are not two episodes.
+    Each half of the episodes is scored with the fit of the other; None if
+    there is only one.
     """
     if self.shared.held_out is not None:
       return super().flow_residual()
     residual = float(self._flow_residual)
+    if np.isnan(residual):
+      return None
     return estimator.FlowScore(residual, estimator.CROSS_FIT)
 
   def interval(self):
-    """Returns that of the bootstrap, which solves anew for each draw."""
+    """Returns the interval of the bootstrap, which solves for each draw."""
     if not self.config.bootstrap_draws:
       return None
     return intervals.of_draws(
@@ -229,7 +234,7 @@ class LinearSRDICE(estimator.RatioEstimator):
 
   @functools.cached_property
   def _successor_matrix(self) -> np.ndarray:
-    """C^-1 G [F, F]; passes over the data again, as nothing else needs it."""
+    """C^-1 G [F, F]; one more pass over the data, since it is rarely needed."""
     sums = self._accumulator.sums(self.features, 1)
     matrix = sums.total(np.ones(1)).matrix(float(self._ridge))
     return np.linalg.solve(matrix, self._accumulator.gram(self.features))
@@ -248,6 +253,6 @@ def _residual(sums, ridge) -> float:
 
 
 def _result(value) -> tf.Variable:
-  """Returns a variable of any length, for what is solved for."""
+  """Returns a variable of any length, for a part of the solution."""
   value = tf.constant(value, tf.float64)
   return tf.Variable(value, trainable=False, shape=[None] * value.shape.rank)

@@ -8,7 +8,7 @@ from srdice_tf import finite
 from srdice_tf.estimators import problems
 
 _MAX_ENTRIES = 200_000_000
-# Below it a mass is rounding.
+# A smaller mass is rounding error.
 _NO_MASS = 1e-12
 
 
@@ -20,23 +20,23 @@ class Counts:
     pairs: [n] s * A + a of the transitions.
     weights: [n] of the transitions, with mean 1.
     distribution: [S, A] d_D, the share of each pair.
-    transition: [S, A, S] empirical probabilities; what terminated is missing
-      from the sums of its rows, and rows of pairs without data are zeros.
+    transition: [S, A, S] empirical probabilities; rows sum to less than 1 if
+      some transitions are terminal, and to 0 for pairs without data.
     rewards: [S, A] mean rewards, 0 for pairs without data.
     start: [S] distribution of the start states.
     policy: [S, A] probabilities of the target policy.
   """
 
   def __init__(self, problem: problems.Problem, discounted: bool = False):
-    """Counts.
+    """Counts the transitions of a problem.
 
     Args:
       problem: with integer states and actions.
-      discounted: weigh step t of an episode by gamma^t, transitions and start
-        states alike.
+      discounted: whether to weight step t of an episode, and its start state,
+        by gamma^t.
 
     Raises:
-      UserError: if these are no data of a finite MDP.
+      UserError: if the data are not those of a finite MDP.
     """
     index = tf.range(problem.size)
     states, after = problem.states(index), problem.next_states(index)
@@ -76,12 +76,12 @@ class Counts:
     )
 
   def missing(self, gamma: float, transition=None) -> tuple[int, float]:
-    """Returns how many pairs of pi's support the data lack, and their mass.
+    """Returns how many pairs that pi visits have no data, and their mass.
 
     Args:
       gamma: discount.
-      transition: [S, A, S] of the MDP, if it is known. If not, all that would
-        come after such a pair is unknown too and counts to its mass.
+      transition: [S, A, S] of the MDP, if it is known. If not, everything after
+        such a pair is unknown too and counts as missing.
     """
     known = self.transition if transition is None else transition
     visits = finite.occupancy(known, self.policy, self.start, gamma)

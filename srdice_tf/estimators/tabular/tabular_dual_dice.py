@@ -1,4 +1,4 @@
-"""Tabular DualDICE: the matrix solution of its reference code.
+"""Tabular DualDICE: the matrix solution of the reference code.
 
 With W = diag(n(s, a)) and the Bellman operator I - gamma P_pi over pairs, the
 inner maximum of DualDICE's objective is w = f - gamma P_pi f, and the outer
@@ -21,7 +21,8 @@ class TabularDualDICEConfig(tabular_estimator.TabularConfig):
 
   Attributes:
     tabular_regularizer: Regulariser of tabular DualDICE's matrices.
-    tabular_discount_data: Whether tabular DualDICE weighs step t by gamma^t.
+    tabular_discount_data: Whether tabular DualDICE weights step t of an episode
+      by gamma^t.
   """
 
   tabular_regularizer: float = ranges.at_least(0, 1e-8)
@@ -29,10 +30,10 @@ class TabularDualDICEConfig(tabular_estimator.TabularConfig):
 
 
 class TabularDualDICE(tabular_estimator.TabularEstimator):
-  """Ratios of pairs (s, a), so without knowledge of the behaviour policy.
+  """Ratios of pairs (s, a), which need no knowledge of the behaviour policy.
 
-  `tabular_discount_data` gives the d_D of DualDICE's paper, in which step t of
-  an episode weighs gamma^t.
+  With `tabular_discount_data` step t of an episode has the weight gamma^t, as
+  in DualDICE's paper.
   """
 
   NAME = 'tabular_dual_dice'

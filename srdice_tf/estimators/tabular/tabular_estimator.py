@@ -1,4 +1,4 @@
-"""What the tabular estimators share: ratios as a table."""
+"""The base of tabular estimators: density ratios in a table."""
 
 import dataclasses
 
@@ -15,11 +15,11 @@ from srdice_tf.estimators.tabular import counts
 
 @dataclasses.dataclass(frozen=True)
 class TabularConfig(config_fields.Ratios):
-  """What tabular estimators have in common.
+  """The fields that all tabular estimators have.
 
   Attributes:
-    tabular_missing_mass: Share of the mass of d_pi that may lie on pairs that
-      the data lack.
+    tabular_missing_mass: Largest share of the target policy's visits that may
+      fall on pairs (s, a) without data, for tabular methods.
   """
 
   tabular_missing_mass: float = ranges.share(0.01)
@@ -28,7 +28,7 @@ class TabularConfig(config_fields.Ratios):
 class TabularEstimator(estimator.RatioEstimator):
   """A ratio for each pair (s, a), solved for in one step.
 
-  The ratio of a pair that is not in the data is NaN: it is not defined.
+  The ratio of a pair without data is not defined: it is NaN.
   """
 
   def __init__(self, problem, config, seed, shared):
@@ -56,7 +56,7 @@ class TabularEstimator(estimator.RatioEstimator):
     return False
 
   def _known_transition(self) -> np.ndarray | None:
-    """Returns the MDP's own [S, A, S], where it replaces the empirical."""
+    """Returns [S, A, S] of the MDP itself, to use instead of the data's."""
     return None
 
   def _check_support(self):

@@ -60,9 +60,10 @@ class TabularSRDICEConfig(
   """Where the successor representation comes from.
 
   Attributes:
-    tabular_successor: SR of tabular SR-DICE: empirical, given or td.
-    tabular_learning_rate: Learning rate of the SR that tabular SR-DICE learns
-      by TD.
+    tabular_successor: Successor representation of tabular SR-DICE: that of the
+      data (empirical), that of the known MDP (given), or learned by TD (td).
+    tabular_learning_rate: Learning rate of tabular SR-DICE's successor
+      representation with tabular_successor=td.
   """
 
   tabular_successor: str = ranges.one_of((EMPIRICAL, GIVEN, TD), EMPIRICAL)
@@ -70,7 +71,7 @@ class TabularSRDICEConfig(
 
 
 class TabularSRDICE(tabular_estimator.TabularEstimator):
-  """The SR is exact, of the empirical or the given MDP, or learned by TD."""
+  """With the exact SR of the empirical or given MDP, or one learned by TD."""
 
   NAME = 'tabular_srdice'
   Config = TabularSRDICEConfig
@@ -79,7 +80,7 @@ class TabularSRDICE(tabular_estimator.TabularEstimator):
     super().__init__(problem, config, seed, shared)
     if config.tabular_successor == TD:
       num_states, num_actions = self._counts.shape
-      # Psi(s'|s, a), which needs no knowledge of the behaviour policy.
+      # Psi(s'|s, a), since the behaviour policy is not known.
       self._successors = tf.Variable(
           np.zeros([num_states, num_actions, num_states]), name='successors'
       )
@@ -96,8 +97,7 @@ class TabularSRDICE(tabular_estimator.TabularEstimator):
       raise errors.UserError(
           'tabular_successor',
           GIVEN,
-          'the transition matrix is known of the finite MDPs of this package'
-          ' only',
+          'the transition matrix of this MDP is not known',
       )
     return self.problem.mdp.transition
 
@@ -150,7 +150,7 @@ class TabularSRDICE(tabular_estimator.TabularEstimator):
     )
 
   def details(self):
-    """Returns the SR's own estimate too: theorem 2 says it is the same."""
+    """Adds the SR's own estimate, which is the same by theorem 2."""
     counts = self._counts
     direct = direct_value(
         counts.rewards,

@@ -229,9 +229,10 @@ def test_truncation_is_not_the_end():
 @pytest.mark.parametrize('name', _NAMES)
 def test_values_vectors_and_saved_estimators(name, tmp_path):
   problem = finite.random_mdp()
-  result = srdice_tf.evaluate(
-      problem.target, problem.dataset, name, finite.GAMMA
+  found = srdice_tf.evaluate(
+      problem.target, problem.dataset, name, finite.GAMMA, progress=False
   )
+  result = found[name]
   estimator = result.estimator
   rewards = np.random.default_rng(0).normal(size=len(problem.pairs))
   assert float(estimator.value_of(rewards)) == pytest.approx(
@@ -248,29 +249,34 @@ def test_values_vectors_and_saved_estimators(name, tmp_path):
 
 def test_given_transitions_by_the_library_call():
   problem = finite.random_mdp()
-  config = hyperparameters.Hyperparameters(tabular_successor='given')
-  result = srdice_tf.evaluate(
+  found = srdice_tf.evaluate(
       problem.target,
       problem.dataset,
       'tabular_srdice',
       finite.GAMMA,
-      config,
+      hyperparameters={'tabular_successor': 'given'},
       mdp=problem.problem.mdp,
+      progress=False,
   )
   (expected,) = _fit(
       problem.problem, ['tabular_srdice'], tabular_successor='given'
   )
-  np.testing.assert_array_equal(result.ratios, expected.ratios())
+  np.testing.assert_array_equal(
+      found['tabular_srdice'].ratios, expected.ratios()
+  )
 
 
 def test_saved_td(tmp_path):
   problem = finite.chain()
-  config = hyperparameters.Hyperparameters(
-      tabular_successor='td', successor_steps=200
+  found = srdice_tf.evaluate(
+      problem.target,
+      problem.dataset,
+      'tabular_srdice',
+      finite.GAMMA,
+      hyperparameters={'tabular_successor': 'td', 'successor_steps': 200},
+      progress=False,
   )
-  result = srdice_tf.evaluate(
-      problem.target, problem.dataset, 'tabular_srdice', finite.GAMMA, config
-  )
+  result = found['tabular_srdice']
   srdice_tf.save(result.estimator, str(tmp_path))
   loaded = srdice_tf.load(str(tmp_path), problem.target, problem.dataset)
   np.testing.assert_array_equal(
