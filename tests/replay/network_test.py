@@ -5,7 +5,7 @@ import socket
 import pytest
 import reverb
 
-from srdice_tf.agents import replay_server as agents_server
+from srdice_tf.agents import experience_server
 from srdice_tf.replay import network
 from srdice_tf.replay import servers
 
@@ -42,7 +42,9 @@ def test_servers_listen_to_this_machine():
     assert network.is_local(server.port)
     assert _is_reached('localhost', server.port)
     assert not (_address() and _is_reached(_address(), server.port))
-  server = agents_server.ReplayServer(lambda name: reverb.Table.queue(name, 1))
+  server = experience_server.ExperienceServer(
+      lambda name: reverb.Table.queue(name, 1)
+  )
   assert set(_devices(server._server.port)) == {b'lo\0'}
   server.stop()
 
