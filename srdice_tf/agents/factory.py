@@ -46,10 +46,11 @@ def check_sizes(config: configs.TrainConfig, observation_spec):
   room = config.num_steps + config.num_steps // 100 + 4 * rows
   if min(parameters.replay_capacity, room) < least:
     raise errors.UserError(
-        f'--replay_capacity={parameters.replay_capacity}: too few, or'
-        f' --num_steps={config.num_steps} are, for'
-        f' --num_envs={parameters.num_envs} and'
-        f' --block_steps={parameters.block_steps}; expected at least {least}.'
+        'replay_capacity',
+        parameters.replay_capacity,
+        f'too few, or num_steps={config.num_steps} are, for'
+        f' num_envs={parameters.num_envs} and'
+        f' block_steps={parameters.block_steps}; expected at least {least}',
     )
   numbers = math.prod(shape)
   row_bytes = numbers // shape[-1] if history else 8 * numbers

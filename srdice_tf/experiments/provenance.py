@@ -222,8 +222,9 @@ def _check_numbers(where: str, description: dict):
   """
   missing = [name for name in _NUMBERS if name not in description]
   if missing:
-    raise errors.UserError(
-        f"{where}: its description lacks the noise's numbers"
-        f' {", ".join(missing)}, which earlier versions did not store; collect'
-        ' the data anew.'
+    raise errors.at(
+        where,
+        f"its description lacks the noise's numbers {', '.join(missing)}, which"
+        ' earlier versions did not store',
+        'collect the data again',
     )

@@ -141,11 +141,11 @@ def test_missing_flag_is_one_line(binary):
 
 
 def test_user_error_is_one_line(binary):
-  body = "print('before')\nraise errors.UserError('--env=X:\\n  not here')"
+  body = "print('before')\nraise errors.UserError('env', 'X', '\\n  not here')"
   assert _result(binary(body, '--env=X')) == (
       1,
       'before\n',
-      'error: --env=X: not here\n',
+      'error: --env=X: not here.\n',
   )
 
 

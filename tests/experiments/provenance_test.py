@@ -162,7 +162,7 @@ def test_data_without_the_noises_numbers_are_to_be_collected_anew(
   for name in settings.BEHAVIOUR_NUMBERS:
     del description['collectors'][0][name]
   (tmp_path / 'dataset.json').write_text(json.dumps(description))
-  match = "lacks the noise's numbers behaviour_sigma,.*collect the data anew"
+  match = "lacks the noise's numbers behaviour_sigma,.*collect the data again"
   for task in (_task(), _task(setting='main')):
     with pytest.raises(errors.UserError, match=match):
       runs.resolve(_config(task, tmp_path))
