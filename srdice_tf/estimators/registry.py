@@ -14,12 +14,14 @@ from srdice_tf.estimators import gradient_dice
 from srdice_tf.estimators import problems
 from srdice_tf.estimators import shared
 from srdice_tf.estimators import srdice
+from srdice_tf.estimators import srdice_closed
 from srdice_tf.estimators.linear import linear_srdice
 from srdice_tf.estimators.tabular import tabular_dual_dice
 from srdice_tf.estimators.tabular import tabular_srdice
 
 ESTIMATORS: dict[str, type[estimator.Estimator]] = {
     'srdice': srdice.SRDICE,
+    'srdice_closed': srdice_closed.SRDICEClosed,
     'deep_sr': deep_sr.DeepSR,
     'deep_td': deep_td.DeepTD,
     'dual_dice': dual_dice.DualDICE,
