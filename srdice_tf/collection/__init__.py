@@ -1,9 +1,9 @@
 """Collects logged data: environments + policy -> TF-Agents driver -> Reverb.
 
-What is collected depends on the seed and the number of environments only, not
+What is collected depends only on the seed and the number of environments, not
 on interruptions: episode k of environment i has its own seed, call k of the
-policy has its own seed, and the stored rows themselves tell how far an
-interrupted collection had come.
+policy has its own seed, and the stored rows show how far an interrupted
+collection got.
 """
 
 from srdice_tf.collection.claims import claim

@@ -1,11 +1,11 @@
-"""Which data a replay server is to hold, said before they are collected."""
+"""Tells a replay server what is going to be collected, if that fits."""
 
 from srdice_tf import errors
 from srdice_tf.collection import collect_config
 
 
 def claim(config: collect_config.CollectConfig, server):
-  """Checks that the server's data are of this kind; describes new data.
+  """Checks that the server's data are these ones; describes new data.
 
   Args:
     config: what is to be collected.
@@ -32,7 +32,7 @@ def claim(config: collect_config.CollectConfig, server):
 
 
 def _check_room(config, found: dict[int, dict], server):
-  """Raises an error where Reverb would drop the oldest transitions."""
+  """Raises an error if Reverb would have to drop the oldest transitions."""
   taken = sum(each['num_transitions'] for each in found.values())
   capacity = server.client.capacity()
   if taken + config.num_transitions > capacity:

@@ -1,4 +1,4 @@
-"""Drives environments and policy, and saves what they give now and then."""
+"""Runs the policy in the environments and saves the data at intervals."""
 
 import time
 
@@ -30,13 +30,13 @@ def collect(
     server: servers.ReplayServer | servers.RemoteServer,
     save_seconds: float = 30.0,
 ) -> dict:
-  """Collects the data set, or what is missing of it.
+  """Collects the data set, or the part that is missing.
 
   Args:
     config: what to collect.
     policy: the behaviour policy.
     server: the replay server to fill.
-    save_seconds: time between two checkpoints, at least.
+    save_seconds: shortest time between two checkpoints.
 
   Returns:
     The description of the data set, with counts and returns.
@@ -87,7 +87,7 @@ def _read_streams(config, codec, client) -> list[reader.Stream]:
 
 
 def _ensure_saved(config, writer, server):
-  """Has a server keep what is complete: its death must not lose it."""
+  """Makes sure that complete data are saved."""
   found = server.client.metadata()[config.collector]
   if found.get('status') == descriptions.COMPLETE:
     server.ensure_saved()
@@ -97,7 +97,7 @@ def _ensure_saved(config, writer, server):
 
 
 def _run(config, env, py_policy, writer, server, start, save_seconds):
-  """Drives until the data set is full; saves now and then."""
+  """Drives until the data set is full; saves at intervals."""
   driver = py_driver.PyDriver(
       env,
       py_policy,

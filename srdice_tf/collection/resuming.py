@@ -1,4 +1,4 @@
-"""Brings environments, policy and writer to where a collection had come."""
+"""Brings environments, policy and writer to where a collection stopped."""
 
 from collections.abc import Sequence
 
@@ -19,14 +19,14 @@ def start(
     codec: row_codec.Codec,
     streams: Sequence[reader.Stream],
 ) -> tuple[ts.TimeStep, tuple]:
-  """Starts a collection, or goes on behind the rows stored already.
+  """Starts a collection, or continues after the stored rows.
 
   Args:
     env: the environments, not yet reset.
     policy: the behaviour policy.
     writer: that will store the rows.
     codec: of the rows.
-    streams: what is stored, of each environment at the most one.
+    streams: what is stored, at most one for each environment.
 
   Returns:
     The time step and the policy state to start the driver with.
@@ -34,7 +34,7 @@ def start(
   stored_calls = np.full(env.batch_size, -1)
   for stream in streams:
     stored_calls[stream.slot] = stream.steps[-1, row_codec.CALL]
-  # A killed collector may have stored more of one environment than of another.
+  # A killed collector may have stored more rows of some environments.
   call = int(stored_calls.min())
   if call < 0:
     time_step = env.reset()
@@ -49,7 +49,7 @@ def start(
 
 
 def _restore(env, codec, streams, steps) -> tuple[ts.TimeStep, np.ndarray]:
-  """Plays the unfinished episodes again; returns where they began, too."""
+  """Plays the unfinished episodes again; also returns where they began."""
   is_first = [own[:, row_codec.STEP_TYPE] == row_codec.FIRST for own in steps]
   firsts = np.asarray([np.flatnonzero(own)[-1] for own in is_first])  # [B]
   time_step = env.restore(
@@ -63,7 +63,7 @@ def _restore(env, codec, streams, steps) -> tuple[ts.TimeStep, np.ndarray]:
   for i, stream in enumerate(streams):
     stored = _rows_of(stream, len(steps[i]) - 1, len(steps[i]))[0]
     if not np.array_equal(reached[i], stored):
-      # The environment cannot repeat itself: its episode is cut here.
+      # The environment did not repeat itself, so its episode is cut here.
       time_step.step_type[i] = row_codec.LAST
   return time_step, firsts
 

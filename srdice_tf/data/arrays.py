@@ -13,8 +13,8 @@ def checked(
 ) -> tuple:
   """Returns the arrays in the types that data sets have.
 
-  Floats become float32, states and actions that are whole numbers int64;
-  frames stay as they are.
+  Floats become float32; states and actions that are single whole numbers become
+  int64; frames stay as they are.
 
   Args:
     rows: [R, ...] observations.
@@ -25,7 +25,7 @@ def checked(
     log_probabilities: [R] or None.
 
   Raises:
-    UserError: if they are no numbers, not of one length, or no episodes.
+    UserError: if they are not numbers, differ in length, or are not episodes.
   """
   rows = numbers('rows', rows)
   if not rows.ndim:
@@ -58,7 +58,7 @@ def numbers(
     name: what an error calls them.
     values: anything that numpy takes for an array.
     kinds: numpy's letters for the types that are allowed.
-    where: what an error calls the place they are of.
+    where: what an error calls the data they belong to.
 
   Raises:
     UserError: if they are something else.

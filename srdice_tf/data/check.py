@@ -15,7 +15,7 @@ def check_usable(dataset: datasets.Dataset, where: str = 'data set'):
   """Raises an error if a data set cannot be learned from.
 
   Args:
-    dataset: any.
+    dataset: what the user gave.
     where: what the message calls it: its directory, server or argument.
   """
   if not isinstance(dataset, datasets.Dataset):
@@ -45,10 +45,10 @@ def check_usable(dataset: datasets.Dataset, where: str = 'data set'):
 
 
 def check_specs(dataset: datasets.Dataset, observation_spec, action_spec):
-  """Raises an error if the data are not such as a policy has.
+  """Raises an error if the data do not have the specs of a policy.
 
   Args:
-    dataset: usable.
+    dataset: that `check_usable` has passed.
     observation_spec: of the policy.
     action_spec: of the policy.
   """

@@ -17,12 +17,12 @@ from srdice_tf.data import stacking
 class Dataset:
   """Transitions and start states in memory.
 
-  Observations are kept once, as rows in the order of time: a transition is a
-  row and the one behind it, a stack of frames is the row and those before it.
-  Made by `from_episodes` or `from_rows`.
+  Each observation is kept once, as a row, in the order of time: a transition is
+  a row and the next one, a stack of frames is a row and the ones before it.
+  Make one with `from_episodes` or `from_rows`.
 
   Attributes:
-    observations: all of them, R rows.
+    observations: the R rows.
     positions: [n] int32, the row of each transition's state.
     starts: [m] int32, the row of each episode's start state.
     actions: [n, A] float32 or [n] int64.
@@ -51,12 +51,13 @@ class Dataset:
     """Returns the data set of these episodes.
 
     Args:
-      episodes: in any order; transitions keep it.
+      episodes: in any order; transitions are kept in that order.
       frame_stack: K, if observations are stacks of the last K frames and the
         episodes hold single frames [T + 1, H, W]; 0 if they hold observations.
 
     Raises:
-      UserError: naming the first episode that is none, or unlike the first.
+      UserError: naming the first episode that is malformed or does not match
+        the others.
     """
     rows = episode_rows.to_rows(episodes)
     return cls.from_rows(**rows, frame_stack=frame_stack)
@@ -76,17 +77,17 @@ class Dataset:
 
     Args:
       rows: [R, ...] observations, or frames [R, H, W], each episode's in the
-        order of time, one episode behind the other. Gigabytes are not copied:
+        order of time, one episode after the other. They are not copied, so
         they must not be changed afterwards.
       step_types: [R] FIRST (0), MID or LAST of each row.
       actions: [R, A] or [R], the action that led to each row.
       rewards: [R] the reward that came with it.
       not_done: [R] the discount that came with it.
-      frame_stack: frames in an observation, 0 if a row is one.
+      frame_stack: frames in an observation; 0 if a row is an observation.
       log_probabilities: [R] of the action that led to each row.
 
     Raises:
-      UserError: if the arrays are no numbers or no episodes.
+      UserError: if the arrays do not hold numbers, or rows are not episodes.
     """
     rows, step_types, actions, rewards, not_done, log_probabilities = (
         arrays.checked(
@@ -123,7 +124,7 @@ class Dataset:
     return len(self.starts)
 
   def of_episodes(self, episodes: np.ndarray) -> 'Dataset':
-    """Returns the part that these episodes are, numbered from 0 in order.
+    """Returns the data of these episodes only, numbered from 0 in order.
 
     Observations are shared, not copied.
 
@@ -160,9 +161,9 @@ class Dataset:
     })
 
   def checksum(self) -> str:
-    """Returns a hash of all contents: what tells two data sets apart."""
+    """Returns a hash of all contents; other data have another one."""
     digest = hashlib.sha256(f'stack {self.observations.frame_stack}'.encode())
-    # Run directories hold such hashes: the names are part of them.
+    # Run directories keep this hash, so the names in it must not change.
     contents = {
         '_rows': self.observations.rows,
         '_positions': self.positions,
@@ -175,7 +176,7 @@ class Dataset:
     for name, values in contents.items():
       if values is not None:
         digest.update(f'{name} {values.dtype.name} {values.shape}'.encode())
-        digest.update(memoryview(values))  # In place: gigabytes, not copied.
+        digest.update(memoryview(values))  # Without a copy.
     return digest.hexdigest()
 
   def states(self, index: tf.Tensor) -> tf.Tensor:

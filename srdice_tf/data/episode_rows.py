@@ -1,4 +1,4 @@
-"""Episodes, as any source can give them, and how they become rows."""
+"""Episodes, the form that any source can give, and how they become rows."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ class Episode:
   """One episode of T steps, whole or cut.
 
   Attributes:
-    observations: [T + 1, ...], the last one after the last step; of frames
-      that are to be stacked, single frames [T + 1, H, W].
+    observations: [T + 1, ...], the last one after the last step; single frames
+      [T + 1, H, W] if `Dataset.from_episodes` is to stack them.
     actions: [T, A] floats, or [T] whole numbers from 0.
     rewards: [T].
-    is_terminal: whether the last observation is a terminal state; False if a
-      time limit, or anything else, cut the episode there.
+    is_terminal: whether the last observation is a terminal state; False if the
+      episode was cut there, by a time limit or for any other reason.
     log_probabilities: [T] of the actions under the policy that took them; None
       if they are not known.
   """
@@ -34,10 +34,11 @@ class Episode:
 
 
 def to_rows(episodes: Iterable[Episode]) -> dict[str, np.ndarray | None]:
-  """Returns the arguments of `Dataset.from_rows`, but for the frame stack.
+  """Returns the arguments of `Dataset.from_rows`, without frame_stack.
 
   Raises:
-    UserError: naming the first episode that is none, or unlike the first.
+    UserError: naming the first episode that is malformed or does not match the
+      others.
   """
   episodes = [_checked(f'episode {i}', each) for i, each in enumerate(episodes)]
   if not episodes:
@@ -64,14 +65,18 @@ def to_rows(episodes: Iterable[Episode]) -> dict[str, np.ndarray | None]:
 
 
 def _joined(parts: Sequence[np.ndarray], ends: np.ndarray) -> np.ndarray:
-  """Returns rows [R, ...] of what episodes have; `ends` are those of rows.
+  """Returns the rows [R, ...] of what each episode has one part of.
 
-  An episode has a row more than steps. What a step brings stands in the row
-  that it leads to, so that the first row of an episode has zeros.
+  An episode of T steps has T + 1 rows. What a step brings is in the row that
+  the step leads to, so the first row of an episode has zeros there.
+
+  Args:
+    parts: [T + 1, ...] or [T, ...] of each episode.
+    ends: where the rows of each episode end.
   """
   dtype = np.result_type(*{part.dtype for part in parts})
   dtype = arrays.converted_type(dtype, parts[0].ndim)
-  # One copy, of which TensorFlow needs no other: frames are gigabytes.
+  # TensorFlow uses this array without another copy: frames are gigabytes.
   joined = memory.aligned_empty((ends[-1], *parts[0].shape[1:]), dtype)
   begin = 0
   for part, end in zip(parts, ends):
@@ -82,7 +87,7 @@ def _joined(parts: Sequence[np.ndarray], ends: np.ndarray) -> np.ndarray:
 
 
 def _checked(where: str, episode: Episode) -> Episode:
-  """Returns the episode with arrays, if they are of numbers and fit."""
+  """Returns the episode with numpy arrays, whose lengths are checked."""
   if not isinstance(episode, Episode):
     raise errors.at(
         where, f'found {type(episode).__name__}', 'expected a data.Episode'
@@ -120,7 +125,7 @@ def _checked(where: str, episode: Episode) -> Episode:
 
 
 def _check_alike(episodes: Sequence[Episode]):
-  """Refuses an episode whose arrays cannot stand below the first one's."""
+  """Raises an error if an episode does not have the shapes of the first."""
   first = _shapes(episodes[0])
   for i, episode in enumerate(episodes):
     for name, shape in _shapes(episode).items():
@@ -133,7 +138,7 @@ def _check_alike(episodes: Sequence[Episode]):
 
 
 def _shapes(episode: Episode) -> dict[str, str]:
-  """Returns what episodes of one data set have in common, for a message."""
+  """Returns what all episodes must have in common, as texts for messages."""
   is_known = episode.log_probabilities is not None
   return {
       'observations': f'of shape {episode.observations.shape[1:]}',

@@ -1,4 +1,4 @@
-"""All observations of a data set, each in memory once."""
+"""All observations of a data set, each once in memory."""
 
 import numpy as np
 import tensorflow as tf
@@ -7,15 +7,15 @@ from srdice_tf import memory
 
 
 class Observations:
-  """Observations in the order of time, or frames that stacks are made of.
+  """Observations in the order of time, or the frames that are stacked.
 
   Attributes:
     rows: [R, ...] observations, or frames [R, H, W].
-    frame_stack: K, the frames of an observation; 0 if a row is one.
+    frame_stack: K, frames in an observation; 0 if a row is an observation.
   """
 
   def __init__(self, rows: np.ndarray, ages: np.ndarray, frame_stack: int):
-    """Takes the rows without a copy, if they are aligned.
+    """Keeps the rows, without a copy if they are aligned.
 
     Args:
       rows: [R, ...].

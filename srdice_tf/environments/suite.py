@@ -34,8 +34,8 @@ CONTINUOUS_TASKS = (
 
 
 def _warn(message: str):
-  """Takes MuJoCo's warnings, which it would log into the current directory."""
-  if 'is deprecated' not in message:  # Its own models are written that way.
+  """Takes MuJoCo's warnings, so that it does not log them to a file."""
+  if 'is deprecated' not in message:  # Its own models cause that one.
     warnings.warn(f'MuJoCo: {message}', stacklevel=2)
 
 
@@ -101,7 +101,7 @@ def load_batch(
 
 
 def description(env_id: str) -> dict:
-  """Returns what fixes the meaning of the environment's data."""
+  """Returns the settings that data of the environment depend on."""
   if atari.is_atari(env_id):
     return {'id': env_id, **atari.preprocessing()}
   return {'id': env_id, **_ARGUMENTS.get(env_id, {})}
@@ -129,7 +129,7 @@ def _spec(env_id: str):
     raise errors.UserError(
         'env', env_id, f'no such environment{hint}'
     ) from error
-  except (Exception, SystemExit) as error:  # Of a module that an id names.
+  except (Exception, SystemExit) as error:  # From the module in the id.
     raise _cannot_be_made(env_id, error) from error
 
 
@@ -146,7 +146,7 @@ def _make(env_id: str, max_episode_steps: int | None) -> gymnasium.Env:
         disable_env_checker=True,
         **_ARGUMENTS.get(env_id, {}),
     )
-    _ = env.observation_space, env.action_space  # It must have both.
+    _ = env.observation_space, env.action_space  # Fails if one is missing.
     return env
   except (Exception, SystemExit) as error:
     raise _cannot_be_made(env_id, error) from error

@@ -1,4 +1,4 @@
-"""Refuses actions that are not finite or not in the range of their spec."""
+"""Raises an error for actions that are not finite or out of range."""
 
 import contextlib
 import re
@@ -9,7 +9,7 @@ import tensorflow as tf
 from srdice_tf import errors
 from srdice_tf.policies import base
 
-# Stand around the line in what TensorFlow says of a failed assertion.
+# Mark our line in TensorFlow's message about a failed assertion.
 _BEGIN, _END = '<line>', '</line>'
 
 
@@ -45,9 +45,9 @@ def check(actions: np.ndarray, spec, source: str):
 
 
 def in_range(actions: tf.Tensor, spec, source: str) -> tf.Tensor:
-  """Returns discrete actions; the graph fails if one is out of the range.
+  """Returns discrete actions; the graph fails if one is out of range.
 
-  What calls the graph does so in `one_line`.
+  Call the graph in `one_line`.
   """
   fits = (actions >= spec.minimum) & (actions <= spec.maximum)  # [B]
   first = tf.gather(actions, tf.argmin(tf.cast(fits, tf.int32)))  # []

@@ -1,7 +1,7 @@
 """The target policy as estimators see it: parameters, and samples of them.
 
-The parameters of the action distribution depend on the state only, so over a
-data set they are computed once; to draw an action is then a few operations
+The parameters of the action distribution depend only on the state, so they are
+computed once for a data set. Drawing an action then takes a few operations
 instead of a call of the policy's network.
 """
 
@@ -19,7 +19,7 @@ _CHUNK = 8192
 
 
 def target_actions(policy: tf_policy.TFPolicy) -> 'TargetActions':
-  """Returns the view of a policy that knows most about its distribution."""
+  """Returns the class that knows most about the policy's distribution."""
   if isinstance(policy, composed.GaussianNoise):
     return GaussianActions(policy)
   if base.is_discrete(policy.action_spec):
@@ -38,7 +38,7 @@ def probability_table(
   None if it gives no probabilities that depend on the state alone.
 
   Raises:
-    UserError: if what it gives are no probabilities of the MDP's actions.
+    UserError: if it gives something else than the actions' probabilities.
   """
   if tf.nest.flatten(policy.policy_state_spec):
     return None
@@ -49,7 +49,7 @@ def probability_table(
   table = actions.parameters(tf.range(num_states, dtype=dtype))
   actions.check(table)
   table = table.numpy().astype(np.float64)
-  # In float32 they sum to 1 only nearly: the horizon multiplies that.
+  # In float32 they do not sum to 1 exactly, and the horizon multiplies that.
   return table / table.sum(axis=1, keepdims=True)
 
 
@@ -84,7 +84,7 @@ class TargetActions:
     return self._policy.action(time_step, state).action
 
   def check(self, parameters: tf.Tensor):
-    """Checks parameters over data: that there are actions to draw.
+    """Checks that actions can be drawn with the parameters of the data.
 
     Raises:
       UserError: if actions are NaN or out of the range.
@@ -96,10 +96,10 @@ class TargetActions:
       action_checks.check(drawn.numpy(), spec, name)
 
   def support(self, parameters: tf.Tensor, num_samples: int, rng):
-    """Returns actions [B, M, ...] and weights [B, M] that stand for pi(s).
+    """Returns actions [B, M, ...] and weights [B, M] that represent pi(s).
 
-    Expectations over actions are sums with these weights; None: of samples,
-    which all weigh the same.
+    Expectations are sums with these weights. Samples all weigh the same: then
+    the weights are None.
     """
     drawn = [self.sample(parameters, rng) for _ in range(num_samples)]
     return tf.stack(drawn, axis=1), None

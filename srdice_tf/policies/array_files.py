@@ -1,4 +1,4 @@
-"""Arrays from files that users name: damaged ones are refused in one line."""
+"""Reads arrays from users' files; a damaged file is an error of one line."""
 
 import zipfile
 
@@ -11,7 +11,7 @@ def read_npz(path: str) -> list[np.ndarray]:
   """Returns the arrays of an .npz file in the order of their names.
 
   Raises:
-    UserError: if they cannot be read or are no finite numbers.
+    UserError: if they cannot be read or are not finite numbers.
   """
   try:
     with zipfile.ZipFile(path) as archive:
@@ -53,7 +53,7 @@ def _unreadable(source: str, error: Exception, kind: str) -> errors.UserError:
 
 
 def _check_numbers(array, source: str, name: str):
-  # What is no array in an archive comes as bytes.
+  # Anything in an archive that is not an array is read as bytes.
   found = np.asarray(array).dtype
   if found.kind not in 'fiu':
     raise errors.at(source, f'{name} is of {found}', 'expected real numbers')

@@ -2,8 +2,8 @@
 
 TF-Agents' own GaussianPolicy, EpsilonGreedyPolicy and RandomTFPolicy give no
 distribution, so neither log-probabilities nor exact expectations, and their
-random state cannot be saved. These do: an action is a sample of `distribution`,
-drawn from the stateless seed given to `action`, if one is given.
+random state cannot be saved. Here, an action is a sample of `distribution`, by
+the stateless seed that is given to `action`, if one is given.
 """
 
 from collections.abc import Sequence
@@ -167,7 +167,7 @@ class EpisodeMixture(DistributionPolicy):
     )
     self._policies = tuple(policies)
     self._probabilities = tf.constant(probabilities, tf.float32)  # [K]
-    self.wrapped = policies[0]  # By whose name errors call the mixture.
+    self.wrapped = policies[0]  # Errors use its name.
 
   def _action(self, time_step, policy_state, seed=None):
     draw_seed, action_seed = tfp.random.split_seed(seed)
@@ -180,7 +180,7 @@ class EpisodeMixture(DistributionPolicy):
     return policy_step.PolicyStep(action, policy_state)
 
   def _distribution(self, time_step, policy_state):
-    # Before an episode's first action its policy is not drawn yet.
+    # Before an episode's first action, its policy is not drawn yet.
     weights = tf.where(  # [B, K]
         time_step.is_first()[:, None],
         self._probabilities,

@@ -1,4 +1,4 @@
-"""Finds the base policy that a user names; the kinds are in one table below."""
+"""Loads the base policy that a user names; KINDS has one line a kind."""
 
 from collections.abc import Callable
 import hashlib
@@ -45,7 +45,7 @@ def _untrained(request: Request) -> tf_policy.TFPolicy:
 
 
 def _pretrained(request: Request) -> tf_policy.TFPolicy:
-  """The one that is shipped, or the checkpoint behind a colon."""
+  """The shipped policy, or the checkpoint named after a colon."""
   _, colon, checkpoint = request.name.partition(':')
   checkpoint = checkpoint if colon else weights.BEST
   policy = probability_tables.shipped(request.env_id, *request.specs)
@@ -81,7 +81,13 @@ def _is_file(extension: str) -> Callable[[str], bool]:
 
 
 class Kind(NamedTuple):
-  """A kind of policies: what it is called, whose names it takes, its loader."""
+  """A kind of policy.
+
+  Attributes:
+    text: what messages call it.
+    fits: whether a name is of this kind.
+    load: returns the policy.
+  """
 
   text: str
   fits: Callable[[str], bool]
@@ -138,7 +144,7 @@ def load(
 
 
 def behaviour_name(policy: str, setting: str) -> str:
-  """Returns whose actions make the data if no other policy is named.
+  """Returns the name of the base policy that makes the data by default.
 
   Args:
     policy: name of the base policy that is evaluated.
@@ -161,9 +167,9 @@ def behaviour_name(policy: str, setting: str) -> str:
 
 
 def checksum(policy: tf_policy.TFPolicy) -> str:
-  """Returns a hash that tells a base policy from those that act otherwise.
+  """Returns a hash; base policies that act differently have different ones.
 
-  It covers the files of a SavedModel, of others their kind and variables.
+  It is of the files of a SavedModel, else of the class and the variables.
   """
   drawn = isinstance(policy, sampled.SampledPolicy)
   files = policy.wrapped if drawn else policy

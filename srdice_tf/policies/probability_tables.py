@@ -30,7 +30,7 @@ class TabularPolicy(composed.DistributionPolicy):
       source: what errors call the table.
 
     Raises:
-      UserError: if the table does not fit or has no probabilities.
+      UserError: if the table does not fit or does not hold probabilities.
     """
     super().__init__(*composed.tensor_specs(observation_spec, action_spec))
     table = np.asarray(table, np.float64)
@@ -60,8 +60,8 @@ class TabularPolicy(composed.DistributionPolicy):
 def shipped(env_id: str, observation_spec, action_spec) -> TabularPolicy | None:
   """Returns the target policy of a finite MDP of ours; None for other ids.
 
-  On the grid it is that of DualDICE's code: the way to the corner along the
-  diagonal, but a uniform action with probability 0.1.
+  On the grid it is that of DualDICE's code: along the diagonal to the corner,
+  with a uniform action with probability 0.1.
   """
   specs = observation_spec, action_spec
   if env_id == 'FiveStateChain':
@@ -91,7 +91,7 @@ def load(
     source: what errors call it; default: its path.
 
   Raises:
-    UserError: if it is no such table.
+    UserError: if it is not such a table.
   """
   source = source or path
   if not is_finite(observation_spec, action_spec):
@@ -130,6 +130,6 @@ def _check(table: np.ndarray, shape: tuple[int, int], source: str):
   if wrong.any():
     raise errors.at(
         source,
-        f'the rows of {wrong.sum()} states are no probabilities, first that of'
-        f' state {wrong.argmax()}',
+        f'the rows of {wrong.sum()} states are not probabilities, the first is'
+        f' that of state {wrong.argmax()}',
     )

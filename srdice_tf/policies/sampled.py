@@ -1,8 +1,8 @@
-"""Stochastic policies that users bring, drawn from stateless seeds.
+"""Users' stochastic policies, sampled with stateless seeds.
 
-What TF-Agents' policies draw in `action` cannot be repeated, so that the same
-run would give another truth and estimate each time. Where a policy offers its
-distribution, that is sampled instead.
+What TF-Agents' policies draw in `action` cannot be repeated, so the same run
+would give another truth and estimate each time. If a policy has a distribution,
+that is sampled instead.
 """
 
 import re
@@ -19,7 +19,8 @@ from srdice_tf.policies import distributions
 
 tfd = tfp.distributions
 
-# Any; of a fixed size, since models saved for another size tell only then.
+# Any number will do. It is fixed, so that a model that was saved for another
+# batch size fails.
 _BATCH_SIZE = 13
 _RANDOM_OPERATIONS = re.compile('Random|Multinomial|Normal|Rng')
 
@@ -46,7 +47,7 @@ class SampledPolicy(composed.DistributionPolicy):
 
 
 def repeatable(policy: tf_policy.TFPolicy, source: str) -> tf_policy.TFPolicy:
-  """Returns the policy in a form whose actions a seed determines.
+  """Returns the policy in a form that draws its actions from a seed.
 
   Args:
     policy: any.
@@ -93,7 +94,7 @@ def _draws(policy: tf_policy.TFPolicy) -> bool:
 
 
 def _has_distribution(policy: tf_policy.TFPolicy) -> bool:
-  """Returns whether it offers one that is stochastic as its actions are."""
+  """Returns whether it has a distribution that is not deterministic."""
   found = []
   try:
     _trace(lambda step: found.append(policy.distribution(step).action), policy)

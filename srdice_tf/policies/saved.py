@@ -21,7 +21,8 @@ from srdice_tf.policies import distributions
 from srdice_tf.policies import probability_tables
 from srdice_tf.policies import sampled
 
-# What a policy is made of. The fingerprint beside it differs between copies.
+# The files of a policy. Its fingerprint file is left out: it differs between
+# copies.
 _FILES = (
     'saved_model.pb',
     policy_saver.POLICY_SPECS_PBTXT,
@@ -31,19 +32,19 @@ _FILES = (
 
 
 class SavedPolicy(tf_policy.TFPolicy):
-  """A loaded SavedModel behind TF-Agents' policy interface.
+  """A loaded SavedModel as a TF-Agents policy.
 
   Attributes:
     file_checksum: of the files that it was loaded from.
   """
 
   def __init__(self, model, time_step_spec, action_spec, file_checksum: str):
-    # Discrete actions are not clipped: those out of the range are refused.
+    # Discrete actions are not clipped: those out of range are an error.
     is_discrete = base.is_discrete(action_spec)
     super().__init__(time_step_spec, action_spec, clip=not is_discrete)
     self._model = model
-    # Listed here so that they count among the policy's variables. A policy
-    # without any is saved without the list.
+    # An attribute, so that they count as the policy's variables. A model
+    # without variables has no such list.
     self._model_variables = list(getattr(model, 'model_variables', ()))
     self.file_checksum = file_checksum
 
@@ -164,7 +165,7 @@ def _check_states(policy, observation_spec, action_spec):
   """Acts in each state of a finite MDP.
 
   Raises:
-    UserError: if it gives no actions of the MDP.
+    UserError: if its actions are not those of the MDP.
   """
   if not probability_tables.is_finite(observation_spec, action_spec):
     return

@@ -20,7 +20,9 @@ SEPARATE = 'separate'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BehaviourNoise:
-  """What makes a base policy the behaviour policy; None: not of these actions.
+  """How a base policy becomes the behaviour policy.
+
+  A number is None if it is not for this kind of actions.
 
   Attributes:
     behaviour_sigma: of the Gaussian noise, continuous actions.
@@ -51,7 +53,7 @@ class Noise(BehaviourNoise):
 
 @dataclasses.dataclass(frozen=True)
 class BehaviourSetting(Noise):
-  """How a data set is gathered, by name.
+  """The noise and the size of a data set, by name.
 
   Attributes:
     num_transitions: size of the data set in the paper.
@@ -84,7 +86,7 @@ def _discrete(
 
 
 def _alpha(alpha: float) -> BehaviourSetting:
-  """Returns DualDICE's behaviour policy, the nearer to pi the larger alpha.
+  """Returns DualDICE's behaviour policy; with a larger alpha nearer to pi.
 
   On its grid, exploration is 0.1 for pi and 0.1 + 0.6 (1 - alpha) for pi_b: pi,
   but a uniform action with probability 2/3 (1 - alpha). 200 episodes of 400.
@@ -99,7 +101,7 @@ CONTINUOUS = {
 DISCRETE = {
     'main': _discrete(1_000_000, epsilon=0.1),
     'noise': _discrete(1_000_000, epsilon=0.2, greedy=0.2),
-    # Around the policy of another agent, which the caller passes.
+    # The base policy is that of another agent.
     SEPARATE: _discrete(1_000_000, epsilon=0.1),
     'alpha0': _alpha(0.0),
     'alpha0.33': _alpha(0.33),
@@ -123,10 +125,10 @@ def _is_finite(observation_spec) -> bool:
 def setting(
     name: str, action_spec, given: BehaviourNoise | None = None
 ) -> BehaviourSetting:
-  """Returns the setting of that name, but with the numbers that are given.
+  """Returns the setting of that name, with the given numbers replaced.
 
   Raises:
-    UserError: if setting or number are not of these actions.
+    UserError: if the setting or a number is not for these actions.
   """
   is_discrete = base.is_discrete(action_spec)
   settings = DISCRETE if is_discrete else CONTINUOUS
@@ -161,7 +163,7 @@ def for_policies(
     target: tf_policy.TFPolicy,
     behaviour: tf_policy.TFPolicy,
 ) -> Noise:
-  """Returns the numbers without those that do nothing to these policies.
+  """Returns the numbers, None for those that have no effect on these policies.
 
   A stochastic policy is its own target, and uniform actions stay uniform.
 
@@ -172,7 +174,7 @@ def for_policies(
     behaviour: base policy of the behaviour policy.
 
   Raises:
-    UserError: if the user set one of those.
+    UserError: if the user set one that has no effect.
   """
   unused = []
   if isinstance(target, composed.DistributionPolicy):

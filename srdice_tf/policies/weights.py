@@ -1,4 +1,4 @@
-"""Compact files of a network's weights, and the policies that are shipped."""
+"""Compact files of a network's weights, and the shipped policies."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def load_network(path: str, observation_spec, action_spec):
   """Returns the network whose weights are in `path`.
 
   Raises:
-    UserError: if they cannot be read or are not of a network for these specs.
+    UserError: if they cannot be read or do not fit a network for these specs.
   """
   arrays = array_files.read_npz(path)
   is_small = arrays[0].shape[-1:] == (base.SMALL_TRUNK.convolutions[0][0],)

@@ -1,4 +1,4 @@
-"""The client's side of a replay server, here or elsewhere."""
+"""Clients of replay servers, in this process or on another machine."""
 
 from collections.abc import Callable
 import contextlib
@@ -21,13 +21,13 @@ class NoAnswerError(errors.UserError):
   """The replay server has died, hangs, or cannot be reached."""
 
 
-# Writers whose server died: a thread may still be in one of their calls, which
-# must not end in a destructor.
+# Writers whose server died. A thread may still be in one of their calls, so
+# their destructors must not run.
 _abandoned = []
 
 
 class ReplayClient:
-  """A Reverb client whose failures are one clear line, and none hangs."""
+  """A Reverb client that never hangs and fails with one clear line."""
 
   def __init__(self, address: str, timeout: float = _TIMEOUT_SECONDS):
     """Connects to the server at `host:port`.
@@ -80,19 +80,19 @@ class ReplayClient:
     return reverb_tables.capacity_of(segments.max_size)
 
   def _info(self):
-    # Reverb takes whole seconds; its own end keeps no thread waiting.
+    # Reverb takes whole seconds. Its own timeout ends the waiting thread.
     return self.call(self.reverb.server_info, math.ceil(self.timeout))
 
   def checkpoint(self, place: str = ''):
-    """Has the server save its tables.
+    """Tells the server to save its tables.
 
-    Gigabytes take longer than the timeout: the wait goes on as long as the
-    server answers otherwise. Reverb fails if it has just finished a newer
-    checkpoint, for somebody else, and removed the older one under way: then it
-    is asked again.
+    Gigabytes take longer than the timeout, so the wait goes on as long as the
+    server answers other calls. Reverb fails if it has just finished a newer
+    checkpoint for another client and removed the one it was writing: then this
+    asks again.
 
     Args:
-      place: what a message calls the place of the checkpoint.
+      place: what errors call the place of the checkpoint.
 
     Raises:
       UserError: if the server is gone, or cannot write.
@@ -114,9 +114,9 @@ class ReplayClient:
     ) from failure
 
   def insert(self, table: str, data: np.ndarray, priority: float):
-    """Inserts an array as one item; the server has it at the end."""
-    # Reverb's own insert would wait for ever for a server that has died, and a
-    # writer takes arrays of one shape only.
+    """Inserts an array as one item; returns when the server has it."""
+    # Reverb's own insert would wait forever for a server that has died. Each
+    # item has a writer of its own, as a writer takes only arrays of one shape.
     with self.guard():
       writer = self.reverb.trajectory_writer(1, validate_items=False)
       writer.append(data)
@@ -129,7 +129,7 @@ class ReplayClient:
       raise
 
   def put_metadata(self, metadata: dict):
-    """Describes the data of one collector, in place of what it said before."""
+    """Replaces the description of one collector's data."""
     older = [
         key
         for key, found in self._metadata_items()
@@ -141,7 +141,7 @@ class ReplayClient:
 
   def metadata(self) -> dict[int, dict]:
     """Returns the descriptions by collector."""
-    # A collector that was killed in put_metadata has two: the newer one holds.
+    # A collector that was killed in put_metadata has two: take the newer one.
     found = [description for _, description in self._metadata_items()]
     found.sort(key=lambda each: each.get('counts', {}).get('transitions', -1))
     return {each['collector']: each for each in found}
@@ -160,19 +160,19 @@ class ReplayClient:
   ):
     """Yields each item of a table once, as (key, array).
 
-    Reverb has no way to list a table, so items are sampled until each was
-    seen. For m items that takes about m (ln m + 0.6) samples: good for the
+    Reverb cannot list a table, so this samples until it has seen each item.
+    For m items that takes about m (ln m + 0.6) samples, which is fine for the
     few items of segments and metadata. If items are deleted as they are seen,
-    a quarter at a time, 1.2 m samples will do.
+    a quarter at a time, 1.2 m samples are enough.
 
     Args:
       table: its name.
       delete: whether items are deleted.
-      on_progress: called with the number of items seen and that of all.
+      on_progress: called with the numbers of items seen and of all items.
     """
     size = self.sizes()[table]
     seen = set()
-    # Each missing item escapes with probability e^-30.
+    # The chance to miss an item is e^-30.
     allowed = int(size * (np.log(size + 1.0) + 30.0)) + 1
     while len(seen) < size and allowed > 0:
       missing = size - len(seen)
@@ -189,7 +189,7 @@ class ReplayClient:
           on_progress(len(seen), size)
           if len(seen) == size:
             break
-      if delete:  # Not before: an empty table has no sample to give.
+      if delete:  # Only now: an empty table cannot be sampled.
         self.delete(table, new)
         memory.give_back()
 

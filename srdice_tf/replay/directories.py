@@ -2,15 +2,15 @@
 
     dataset.json               names one checkpoint, with its checksums
     replay/<time>/             that checkpoint
-    unfinished/<time>/         where Reverb writes; it deletes what is older
-    .lock                      who works here
+    unfinished/<time>/         where Reverb writes; it deletes older ones
+    .lock                      which process uses the directory
 
 The checkpoint that dataset.json names is the data set. A newer one is moved
 from `unfinished` to `replay`, marked as new, and named by an atomic replacement
-of dataset.json before the older one is removed: whatever moment a process is
-killed at, one complete data set is there. What lies in these directories and
-is neither named nor marked was not written by this program: it stays, and the
-user is told.
+of dataset.json before the older one is removed. So there is always one complete
+data set, whenever a process is killed. Anything in these directories that is
+neither named nor marked was not written by this program: it is left alone, and
+the user is told.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ class DatasetDirectory:
     return os.path.exists(self._json_path)
 
   def create(self):
-    """Makes the directory, so that a wrong path fails before any work."""
+    """Makes the directory now, so that a wrong path fails before any work."""
     try:
       os.makedirs(self.replay_path, exist_ok=True)
     except OSError as error:
@@ -65,7 +65,7 @@ class DatasetDirectory:
       ) from error
 
   def lock(self, shared: bool = False) -> locks.Lock:
-    """Takes the lock, alone or with others that only read.
+    """Takes the lock, exclusively or shared with other readers.
 
     Raises:
       UserError: if another process has it.
@@ -73,7 +73,7 @@ class DatasetDirectory:
     return locks.Lock(self.path, 'dataset_dir', shared)
 
   def read(self) -> dict:
-    """Returns what dataset.json says, if it has the right form."""
+    """Returns dataset.json, checked for its form."""
     try:
       with open(self._json_path) as file:
         description = json.load(file)
@@ -92,8 +92,8 @@ class DatasetDirectory:
     """Returns dataset.json after a check of the checkpoint it names.
 
     Raises:
-      UserError: if a file is missing, cut short or edited, or something else
-        lies beside it.
+      UserError: if a file is missing, cut short or edited, or if there are
+        other files.
     """
     description = self.read()
     self._refuse_strangers(description)
@@ -120,12 +120,12 @@ class DatasetDirectory:
   def recover(self) -> tuple[str | None, bool]:
     """Returns the checkpoint to go on with, and whether it is named.
 
-    Of what a killed process left, the newest whole checkpoint is kept and the
-    rest is removed. Only for the one who holds the lock alone.
+    Keeps the newest complete checkpoint that a killed process left and removes
+    the others. The caller must hold the lock exclusively.
 
     Raises:
-      UserError: if the data set is damaged, or something is there that this
-        program did not write.
+      UserError: if the data set is damaged, or if there are directories that
+        this program did not write.
     """
     description = self.verify() if self.exists() else {}
     self._refuse_strangers(description)
@@ -158,7 +158,7 @@ class DatasetDirectory:
   def take(self, checkpoint: str) -> str | None:
     """Moves a checkpoint to its place, marked as new; returns where it is.
 
-    Reverb may be removing it for a newer one: then there is nothing to take.
+    Returns None if Reverb has removed it, as it does for a newer one.
     """
     place = os.path.join(self.replay_path, os.path.basename(checkpoint))
     if checkpoint != place:
@@ -197,7 +197,7 @@ class DatasetDirectory:
       self.remove(os.path.join(self.replay_path, older))
 
   def remove(self, checkpoint: str):
-    """Removes a checkpoint; a half removed one is known by its name."""
+    """Removes a checkpoint, renamed first so that a rest can be recognised."""
     if not os.path.isdir(checkpoint):
       return
     removed = checkpoint
@@ -207,7 +207,7 @@ class DatasetDirectory:
     shutil.rmtree(removed)
 
   def tidy(self):
-    """Leaves no empty directory of Reverb's behind."""
+    """Removes Reverb's directory if it is empty."""
     with contextlib.suppress(OSError):
       os.rmdir(self.unfinished_path)
 
@@ -218,7 +218,7 @@ class DatasetDirectory:
     ]
 
   def _refuse_strangers(self, description: dict):
-    """Raises an error that names a directory of which nothing is known."""
+    """Raises an error that names a directory we did not write."""
     known = description.get('checkpoint'), description.get('replaces')
     for path in self._entries():
       is_own = (

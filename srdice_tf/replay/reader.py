@@ -18,7 +18,7 @@ class Stream(NamedTuple):
   Attributes:
     collector: number of the collector.
     slot: number of the environment.
-    observations: list of [?, ...], whose concatenation has R rows.
+    observations: list of [?, ...], R rows in all.
     steps: [R, 6 + A] the rest of the rows, see `rows`.
   """
 
@@ -52,13 +52,13 @@ def read_streams(
     collector: int,
     on_progress: Callable[[int, int], None] = lambda seen, size: None,
 ) -> list[Stream]:
-  """Returns everything that is stored of one collector.
+  """Returns everything that one collector has stored.
 
   Args:
     client: of the replay server.
     codec: of the environment's rows.
     collector: its number.
-    on_progress: called with the number of segments read and that of all.
+    on_progress: called with the numbers of segments read and of all segments.
 
   Raises:
     UserError: if a row is missing or stored twice.
@@ -108,12 +108,12 @@ def read_rows(
   Args:
     client: of the replay server.
     codec: of the environment's rows.
-    delete: whether the server forgets what was read, so that it is not twice
-      in memory; for a server that nobody else reads.
+    delete: whether to delete on the server what was read, so that it is not in
+      memory twice; only for a server that nobody else reads.
 
   Raises:
-    UserError: if there is nothing, a collector has not finished, or what
-      there is differs from what the collectors counted.
+    UserError: if there is nothing, if a collector has not finished, or if the
+      collectors counted something else.
   """
   expected = _expected_counts(client)
   num_rows = sum(expected.values())
@@ -167,8 +167,8 @@ def _expected_counts(client: clients.ReplayClient) -> dict[str, int]:
 def _sorted_rows(segments, num_rows: int):
   """Returns observations [R, ...] and steps [R, 6 + A], stream by stream.
 
-  Segments come in any order. Frames are gigabytes: they are put into their one
-  place at once and sorted there, so that there is never a second copy.
+  Segments come in any order. Frames are gigabytes: they are copied into one
+  array as they come and sorted in place, so there is never a second copy.
   """
   joined, pieces, filled = None, [], 0
   for observations, steps in segments:
@@ -176,7 +176,7 @@ def _sorted_rows(segments, num_rows: int):
       shape = num_rows, *observations.shape[1:]
       joined = memory.aligned_empty(shape, observations.dtype)
     part = joined[filled : filled + len(steps)]
-    # What there is no room for is not kept: the caller refuses such data.
+    # What does not fit is dropped: the caller refuses such data.
     part[:] = observations[: len(part)]
     pieces.append((filled, steps))
     filled += len(steps)
@@ -196,7 +196,7 @@ def _sorted_rows(segments, num_rows: int):
 
 
 def permute(array: np.ndarray, order: np.ndarray):
-  """Makes array[i] what array[order[i]] was, without a second array."""
+  """Sets array[i] to the old array[order[i]], without a second array."""
   is_done = order == np.arange(len(order))
   for begin in np.flatnonzero(~is_done):
     if is_done[begin]:

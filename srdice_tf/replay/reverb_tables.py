@@ -2,21 +2,21 @@
 
 import reverb
 
-# One item for some hundred rows in a row of one environment, each row in one
-# item. Its priority, which no sampler uses, counts what is in it.
+# Each item is up to some hundred consecutive rows of one environment. No
+# sampler uses the priority: it says how much is in the item.
 SEGMENTS = 'segments'
-# One item for each collector: what it collects and how far it is, as JSON.
+# One item for each collector: what it collects and how far it got, as JSON.
 METADATA = 'metadata'
 NAMES = frozenset((SEGMENTS, METADATA))
 
-# A segment has one row at least. There are as many rows as transitions and
-# starts, and hardly an episode without a transition.
+# A segment has at least one row. There is a row for each transition and each
+# start, and few episodes have no transition.
 _MAX_SEGMENTS_PER_TRANSITION = 3
-_EPISODES = 2**20  # Above what a segment can hold.
+_EPISODES = 2**20  # More than a segment can hold.
 
 
 def make_tables(capacity: int) -> list[reverb.Table]:
-  """Returns the tables of a server that may hold `capacity` transitions."""
+  """Returns the tables of a server that can hold `capacity` transitions."""
   sizes = {
       SEGMENTS: _MAX_SEGMENTS_PER_TRANSITION * capacity,
       METADATA: 10_000,
@@ -39,7 +39,7 @@ def capacity_of(max_segments: int) -> int:
 
 
 def priority_of(num_transitions: int, num_episodes: int) -> float:
-  """Returns the priority of a segment with so many of both."""
+  """Returns the priority of a segment that holds this many of both."""
   return float(num_transitions * _EPISODES + num_episodes)
 
 

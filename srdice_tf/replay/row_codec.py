@@ -1,8 +1,8 @@
 """The row: what one environment delivers in one step, as Reverb stores it.
 
-A row is one vector of bytes, as Reverb's cost grows with the number of columns:
-the observation, or only the newest frame of it, followed by the step, a vector
-of float32 with all the rest, in which counters are exact up to 2^24.
+A row is one vector of bytes, because Reverb's cost grows with the number of
+columns: first the observation, or only its newest frame, then the step, a
+vector of float32 with everything else. Counters in it are exact up to 2^24.
 
 Row k of an environment holds the observation that call k of the policy sees,
 and the action and the reward that led to it: a transition is two rows.
@@ -11,7 +11,7 @@ and the action and the reward that led to it: a transition is two rows.
 import numpy as np
 import tensorflow as tf
 
-# Where things are in a step; the action's numbers follow.
+# Positions in a step; the action's numbers come last.
 COLLECTOR, SLOT, CALL, STEP_TYPE, REWARD, DISCOUNT, ACTION = range(7)
 
 FIRST, MID, LAST = 0, 1, 2  # As in TF-Agents.
@@ -26,8 +26,8 @@ class Codec:
     Args:
       observation_spec: of the environment.
       action_spec: of the environment.
-      frame_stack: frames in an observation, its last dimension, of which only
-        the newest is stored; 0 if it is no stack.
+      frame_stack: frames in an observation, its last dimension; only the
+        newest is stored. 0 if an observation is not a stack.
     """
     shape = tuple(observation_spec.shape)
     self.frame_stack = frame_stack

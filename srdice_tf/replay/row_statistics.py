@@ -1,4 +1,4 @@
-"""Counts and returns of the rows that were stored."""
+"""Counts and episode returns of stored rows."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from srdice_tf.replay import row_codec
 
 
 class RowStatistics:
-  """What a data set holds, updated row by row."""
+  """Counts transitions, episodes and returns, row by row."""
 
   def __init__(self, num_envs: int):
     self.num_transitions = 0

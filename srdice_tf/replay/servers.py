@@ -15,7 +15,7 @@ from srdice_tf.replay import reverb_tables
 
 
 class _Server(contextlib.AbstractContextManager):
-  """What both kinds have in common: a context stops them at its end."""
+  """A server that stops at the end of its context."""
 
   def stop(self):
     raise NotImplementedError
@@ -25,7 +25,7 @@ class _Server(contextlib.AbstractContextManager):
 
 
 class ReplayServer(_Server):
-  """A Reverb server whose tables are those of a dataset directory.
+  """A Reverb server that keeps its tables in a dataset directory.
 
   Attributes:
     client: of the server.
@@ -42,14 +42,14 @@ class ReplayServer(_Server):
     """Starts the server with what the directory holds, if anything.
 
     Args:
-      directory: of the data set, which is locked until `stop`; None keeps it
-        in memory only.
-      capacity: transitions it may hold; a saved data set keeps its own.
-      port: to serve on, default any free one.
+      directory: of the data set, which is locked until `stop`; None to keep
+        the data in memory only.
+      capacity: transitions it can hold; a saved data set keeps its capacity.
+      port: to serve on; default: any free one.
       host: from where it can be reached, one of `network.HOSTS`.
 
     Raises:
-      UserError: if the data set is damaged or in use, or the port is.
+      UserError: if the data set is damaged or in use, or if the port is in use.
     """
     self._directory = directory
     self._unnamed = None
@@ -87,7 +87,7 @@ class ReplayServer(_Server):
     except RuntimeError as error:
       if not self._unnamed:
         raise
-      # Checksums know all others. This one a machine that crashed has left.
+      # All others have checksums. A machine that crashed has left this one.
       raise errors.at(
           self._unnamed,
           f'Reverb cannot read it ({error})',
@@ -110,7 +110,7 @@ class ReplayServer(_Server):
     self.adopt_checkpoint()
 
   def adopt_checkpoint(self):
-    """Describes a checkpoint that a collector, or a killed server, left."""
+    """Describes a checkpoint that a collector or a killed server left."""
     if self._directory is None:
       return
     newest = self._directory.newest_unfinished()
@@ -127,7 +127,7 @@ class ReplayServer(_Server):
     self._unnamed = None
 
   def stop(self):
-    """Stops serving and gives the directory back."""
+    """Stops serving and unlocks the directory."""
     self._resources.close()
 
 
@@ -143,11 +143,11 @@ class RemoteServer(_Server):
     self.client = clients.ReplayClient(address, timeout)
 
   def save(self):
-    """Has the server save; it writes its own dataset.json."""
+    """Tells the server to save; it writes its own dataset.json."""
     self.client.checkpoint()
 
   def ensure_saved(self):
-    """Saves: nothing tells whether the server has what it holds on disk."""
+    """Saves, as there is no way to know what the server has saved."""
     self.save()
 
   def stop(self):

@@ -9,8 +9,8 @@ from srdice_tf.replay import reverb_tables
 from srdice_tf.replay import row_codec
 from srdice_tf.replay import row_statistics
 
-# Rows of one environment in an item of the table of segments. Long ones are
-# few, so reading all of them by uniform sampling repeats little.
+# Most rows in an item of the table of segments. With long segments there are
+# few, so that reading all by uniform sampling repeats little.
 SEGMENT_LENGTH = 500
 
 
@@ -18,8 +18,8 @@ class BatchWriter:
   """A transition observer for TF-Agents' PyDriver over B environments.
 
   It stores the first `num_transitions` transitions in the order (call,
-  environment) and ignores what comes after. The rows of an environment are
-  sent as whole segments: a collector that is killed leaves nothing unfinished.
+  environment) and ignores later ones. The rows of an environment are sent as
+  whole segments, so a collector that is killed leaves nothing half written.
   """
 
   def __init__(
@@ -37,7 +37,7 @@ class BatchWriter:
       codec: that packs the rows.
       num_envs: B.
       num_transitions: how many to store, those of earlier runs included.
-      collector: tells apart several collectors that fill one server.
+      collector: its number, if several fill one server.
     """
     self._client = client
     self._codec = codec
@@ -64,7 +64,7 @@ class BatchWriter:
       stored_calls: Sequence[int],
       stored_steps: Sequence[np.ndarray],
   ):
-    """Goes on behind row `call`, which is stored already.
+    """Continues after row `call`, which is already stored.
 
     Args:
       call: the number of that row.
@@ -90,7 +90,7 @@ class BatchWriter:
       self.flush()
 
   def flush(self):
-    """Sends what is not sent yet; the server has it at the end."""
+    """Sends what is not sent yet; returns when the server has it."""
     for open_rows in self._open_rows:
       if open_rows:
         self._send(np.stack(open_rows))

@@ -129,7 +129,7 @@ def test_separate_is_of_another_agent():
         ),
         (
             {'policy': 'untrained', 'behaviour_policy': 'untrained'},
-            'the behaviour policy untrained is the policy that is evaluated',
+            'the behaviour policy untrained is the one that is evaluated',
         ),
         (
             {'policy': 'untrained', 'behaviour_policy': '/nowhere'},

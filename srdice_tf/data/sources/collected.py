@@ -27,11 +27,11 @@ def load(
   Args:
     path: the directory of the data set.
     codec: of the environment's rows.
-    environment: its description; if given it must be the data's.
+    environment: its description; if given, the data must have the same.
 
   Raises:
-    UserError: if it is missing, damaged, unfinished or of another environment,
-      or not what dataset.json says.
+    UserError: if it is missing, damaged, unfinished, of another environment, or
+      not what dataset.json says.
   """
   directory = directories.DatasetDirectory(path)
   check_description(path, directory.read(), environment)

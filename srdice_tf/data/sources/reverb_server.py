@@ -9,17 +9,17 @@ from srdice_tf.replay import row_codec
 def load(
     client: clients.ReplayClient, codec: row_codec.Codec, delete: bool = False
 ) -> datasets.Dataset:
-  """Reads all that a server holds into tensors.
+  """Reads everything that a server holds into tensors.
 
   Args:
     client: of the server.
     codec: of the environment's rows.
-    delete: whether the server forgets what was read, so that it is not in
-      memory twice; for a server that nobody else reads.
+    delete: whether to delete on the server what was read, so that it is not in
+      memory twice; only for a server that nobody else reads.
 
   Raises:
-    UserError: if there is nothing, a collector has not finished, or what
-      there is differs from what the collectors counted.
+    UserError: if there is nothing, if a collector has not finished, or if the
+      collectors counted something else.
   """
   found = reader.read_rows(client, codec, delete)
   return datasets.Dataset.from_rows(
