@@ -23,7 +23,7 @@ from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
 from srdice_tf.experiments import tasks
 from srdice_tf.reports import comparison
-from srdice_tf.reports import study as report
+from srdice_tf.reports import study
 
 _ENVS = flags.DEFINE_list(
     'envs', list(grids.STUDY.env_ids), 'Environments that are evaluated.'
@@ -63,9 +63,9 @@ def main(_) -> None:
   entries = sweep.plan(grids.configs(config, grid), _OUTPUT_DIR.value)
   table = os.path.join(_OUTPUT_DIR.value, sweep.TABLE)
   evaluations = sweep.run(
-      entries, table, on_done=lambda done: print(report.line(done), flush=True)
+      entries, table, on_done=lambda done: print(study.line(done), flush=True)
   )
-  print(report.table(evaluations))
+  print(study.table(evaluations))
   print(comparison.truth_lines(evaluations))
   print(f'all numbers   {table}')
   comparison.check_finite(evaluations, table)

@@ -16,7 +16,7 @@ from srdice_tf import finite
 from srdice_tf import results
 from srdice_tf.data import datasets
 from srdice_tf.data import episode_rows
-from srdice_tf.estimators import estimator as estimator_lib
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import arguments
@@ -93,9 +93,9 @@ def evaluate(
   )
 
 
-def save(estimator: estimator_lib.Estimator, directory: str):
+def save(estimator: interface.Estimator, directory: str):
   """Saves a fitted estimator; `load` needs the same policy and data."""
-  if not isinstance(estimator, estimator_lib.Estimator):
+  if not isinstance(estimator, interface.Estimator):
     raise errors.at(
         'estimator',
         f'found {arguments.kind(estimator)}',

@@ -12,7 +12,7 @@ import tensorflow as tf
 from srdice_tf import checkpoints
 from srdice_tf import errors
 from srdice_tf import interrupts
-from srdice_tf.estimators import estimator
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import phases
 
 _WEIGHTS = 'weights'
@@ -99,7 +99,7 @@ class PhaseTrainer(tf.Module):
 
   def __init__(
       self,
-      estimators: dict[str, estimator.Estimator],
+      estimators: dict[str, interface.Estimator],
       directory: str | None = None,
       interval: int = 1000,
   ):
@@ -238,7 +238,7 @@ class PhaseTrainer(tf.Module):
       self._save()
     interrupt.reraise()
 
-  def _last_of(self, phase) -> list[estimator.Estimator]:
+  def _last_of(self, phase) -> list[interface.Estimator]:
     """Returns the estimators that are finished with this phase."""
     methods = self._estimators.values()
     return [method for method in methods if phase is method.phases[-1]]
@@ -254,7 +254,7 @@ class PhaseTrainer(tf.Module):
 
 
 def _estimate(
-    method: estimator.Estimator, done: int, phase: phases.Phase
+    method: interface.Estimator, done: int, phase: phases.Phase
 ) -> float:
   is_whole = done == phase.num_steps
   return float(method.estimate() if is_whole else method.interim_estimate())

@@ -37,7 +37,9 @@ def test_no_module_has_the_name_of_another():
   assert not _twice(places)
 
 
-@pytest.mark.parametrize('path', source_tree.files())
+@pytest.mark.parametrize(
+    'path', [p for p in source_tree.files() if not p.startswith('tests/')]
+)
 def test_no_module_needs_another_name(path):
   for node in ast.walk(source_tree.tree(path)):
     if isinstance(node, ast.ImportFrom) and node.module.startswith(
@@ -60,7 +62,9 @@ def _texts(path):
 
 
 # Commands that are shown to people, and tools that are called.
-_COMMANDS = 'srdice_tf/reports/', 'srdice_tf/benchmarks/', 'srdice_tf/agents/'
+_COMMANDS = (
+    'srdice_tf/reports/', 'srdice_tf/benchmarks/', 'srdice_tf/agents/shipping.py'
+)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import tensorflow as tf
 from srdice_tf import errors
 from srdice_tf import interrupts
 from srdice_tf import training
-from srdice_tf.estimators import estimator
 from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import phases
 from srdice_tf.estimators import registry
 from tests import finite
@@ -106,7 +106,7 @@ def test_estimates_come_with_the_last_phase_only(chain):
     assert (report.estimate is None) == (report.phase != 'srdice')
 
 
-class _Diverging(estimator.Estimator):
+class _Diverging(interface.Estimator):
   """Its loss becomes infinite in the second call."""
 
   NAME = 'diverging'
@@ -135,7 +135,7 @@ def test_divergence_stops_one_method_only(chain):
   assert reports[-1].method == 'deep_td' and reports[-1].step == 50
 
 
-class _Ticking(estimator.Estimator):
+class _Ticking(interface.Estimator):
   """A step of its phases takes two and half a second of a false clock."""
 
   NAME = 'ticking'
@@ -364,7 +364,7 @@ def test_metrics_are_means_over_the_call():
   assert float(run(tf.constant(1))['x']) == 5.0
 
 
-class _ClosedForm(estimator.Estimator):
+class _ClosedForm(interface.Estimator):
   """Solves in one step that is not compiled."""
 
   NAME = 'closed'

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from srdice_tf import losses
 from srdice_tf.estimators import config_fields
-from srdice_tf.estimators import estimator
 from srdice_tf.estimators import gradient_steps
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import phases
 from srdice_tf.networks import encoder
 from srdice_tf.networks import layers
@@ -18,7 +18,7 @@ class DeepSRConfig(config_fields.FeatureWeights):
   """How w is learned; RepresentationConfig has phi and psi."""
 
 
-class DeepSR(estimator.Estimator):
+class DeepSR(interface.Estimator):
   """(1-gamma) E[w.psi(s0, a0)] with w fitted to r by Adam."""
 
   NAME = 'deep_sr'

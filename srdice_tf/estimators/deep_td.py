@@ -6,7 +6,7 @@ import functools
 import tensorflow as tf
 
 from srdice_tf.estimators import config_fields
-from srdice_tf.estimators import estimator
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import random_streams
 
 
@@ -15,7 +15,7 @@ class DeepTDConfig(config_fields.StartPool):
   """The start pairs; ValueFunctionConfig has the training of Q."""
 
 
-class DeepTD(estimator.Estimator):
+class DeepTD(interface.Estimator):
   """(1-gamma) E[Q(s0, a0)]."""
 
   NAME = 'deep_td'

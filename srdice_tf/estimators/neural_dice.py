@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from srdice_tf import losses
 from srdice_tf.estimators import config_fields
-from srdice_tf.estimators import estimator
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import phases
 from srdice_tf.estimators import problems
 from srdice_tf.networks import layers
@@ -27,7 +27,7 @@ class NeuralDICEConfig(
     return {**super().needed_bytes(), 'ratio_batch_size': self.bytes_of_batch}
 
 
-class NeuralDICE(estimator.RatioEstimator):
+class NeuralDICE(interface.RatioEstimator):
   """Ratio w(s, a), a network of its own, beside an adversary f(s, a)."""
 
   ACTIVATION: str

@@ -9,8 +9,8 @@ from srdice_tf import ranges
 from srdice_tf.estimators import deep_sr
 from srdice_tf.estimators import deep_td
 from srdice_tf.estimators import dual_dice
-from srdice_tf.estimators import estimator
 from srdice_tf.estimators import gradient_dice
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import problems
 from srdice_tf.estimators import shared
 from srdice_tf.estimators import srdice
@@ -19,7 +19,7 @@ from srdice_tf.estimators.linear import linear_srdice
 from srdice_tf.estimators.tabular import tabular_dual_dice
 from srdice_tf.estimators.tabular import tabular_srdice
 
-ESTIMATORS: dict[str, type[estimator.Estimator]] = {
+ESTIMATORS: dict[str, type[interface.Estimator]] = {
     'srdice': srdice.SRDICE,
     'srdice_closed': srdice_closed.SRDICEClosed,
     'deep_sr': deep_sr.DeepSR,
@@ -49,7 +49,7 @@ def make_estimators(
     seed: int,
     held_out: problems.Problem | None = None,
     count: Callable[[int], Iterable[int]] = range,
-) -> dict[str, estimator.Estimator]:
+) -> dict[str, interface.Estimator]:
   """Returns estimators by name, which share what they have in common.
 
   Args:

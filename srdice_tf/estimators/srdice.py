@@ -7,8 +7,8 @@ import tensorflow as tf
 from srdice_tf import errors
 from srdice_tf import losses
 from srdice_tf.estimators import config_fields
-from srdice_tf.estimators import estimator
 from srdice_tf.estimators import gradient_steps
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import least_squares
 from srdice_tf.estimators import phases
 from srdice_tf.networks import encoder
@@ -20,7 +20,7 @@ class SRDICEConfig(config_fields.FeatureWeights, config_fields.Ratios):
   """How w is learned; RepresentationConfig has phi and psi."""
 
 
-class SRDICE(estimator.RatioEstimator):
+class SRDICE(interface.RatioEstimator):
   """Ratio w.phi(s, a), with w learned by Adam; the closed form beside it."""
 
   NAME = 'srdice'

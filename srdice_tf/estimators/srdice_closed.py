@@ -5,7 +5,7 @@ import dataclasses
 import tensorflow as tf
 
 from srdice_tf.estimators import config_fields
-from srdice_tf.estimators import estimator
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import phases
 from srdice_tf.estimators import problems
 
@@ -15,7 +15,7 @@ class SRDICEClosedConfig(config_fields.Ratios):
   """What is made of the ratios; RepresentationConfig has all else."""
 
 
-class SRDICEClosed(estimator.RatioEstimator):
+class SRDICEClosed(interface.RatioEstimator):
   """Ratio w.phi(s, a), where E[phi phi^T] w = (1-gamma) E[psi(s0, a0)].
 
   SR-DICE's own w converges to it, up to the `ridge`; here it is solved for in

@@ -8,7 +8,7 @@ import numpy as np
 from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf import training
-from srdice_tf.estimators import estimator as estimator_lib
+from srdice_tf.estimators import interface
 from srdice_tf.evaluation import diagnostics
 from srdice_tf.evaluation import log_error
 from srdice_tf.logging import metrics
@@ -22,7 +22,7 @@ class Fit:
 
   def __init__(
       self,
-      estimators: dict[str, estimator_lib.Estimator],
+      estimators: dict[str, interface.Estimator],
       truth: results.PolicyValue | None = None,
       checkpoint_dir: str | None = None,
       writer: metrics.MetricsWriter | None = None,

@@ -227,7 +227,7 @@ _RUN = configs.TrainConfig('Pendulum-v1', hyperparameters=configs.Td3Config())
         ('config.json', '[1]', 'config.json: holds a list'),
         ('config.json', '{"env_id": 3}', 'config.json: is not of a training'),
         ('evaluations.csv', None, 'has no evaluation yet'),
-        ('evaluations.csv', 'garbage', "evaluations.csv: holds no whole line"),
+        ('evaluations.csv', 'garbage', 'evaluations.csv: holds no whole line'),
         ('snapshots/000000000.npz', None, '000000000.npz: is missing'),
         ('snapshots/000000000.npz', 'garbage', '000000000.npz: '),
     ],

@@ -7,8 +7,8 @@ import pytest
 
 import srdice_tf
 from srdice_tf import training
-from srdice_tf.estimators import estimator
 from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import registry
 from srdice_tf.policies import composed
 from tests import finite
@@ -69,13 +69,13 @@ def test_each_ratio_method_draws(chain):
 def test_other_transitions_after_other_updates(chain, monkeypatch):
   """With replacement, evenly over the data; each method has its own."""
   drawn = {}
-  draw = estimator.RatioEstimator._ratios_at
+  draw = interface.RatioEstimator._ratios_at
 
   def record(self, index):
     drawn.setdefault(self.name, []).append(index.numpy())
     return draw(self, index)
 
-  monkeypatch.setattr(estimator.RatioEstimator, '_ratios_at', record)
+  monkeypatch.setattr(interface.RatioEstimator, '_ratios_at', record)
   estimators = _fit(chain, 50_000, ['srdice', 'srdice_closed'])
   estimators['srdice'].phases[-1].step()
   estimators['srdice'].estimate()

@@ -9,8 +9,8 @@ from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf import training
 from srdice_tf.estimators import config_fields
-from srdice_tf.estimators import estimator
 from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import phases
 from srdice_tf.estimators import registry
 from tests import walk
@@ -29,7 +29,7 @@ class _HalfConfig(config_fields.StartPool):
   half_share: float = ranges.share(0.5)
 
 
-class _Half(estimator.Estimator):
+class _Half(interface.Estimator):
   """Takes a share of Deep TD's Q, which it does not train itself."""
 
   NAME = 'half'

@@ -19,9 +19,9 @@ from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf.estimators import action_expectations
 from srdice_tf.estimators import config_fields
-from srdice_tf.estimators import estimator
 from srdice_tf.estimators import feature_maps
 from srdice_tf.estimators import flow
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import phases
 from srdice_tf.estimators import random_streams
 from srdice_tf.estimators.linear import grid_search
@@ -52,7 +52,7 @@ class LinearSRDICEConfig(config_fields.Ratios, config_fields.NextActions):
   linear_ridge: float = ranges.at_least(0, 1e-3)
 
 
-class LinearSRDICE(estimator.RatioEstimator):
+class LinearSRDICE(interface.RatioEstimator):
   """Ratio w.phi(s, a) from one pass over the data and one linear system."""
 
   NAME = 'linear_srdice'
@@ -205,7 +205,7 @@ class LinearSRDICE(estimator.RatioEstimator):
     residual = float(self._flow_residual)
     if np.isnan(residual):
       return None
-    return estimator.FlowScore(residual, estimator.CROSS_FIT)
+    return interface.FlowScore(residual, interface.CROSS_FIT)
 
   def interval(self):
     """Returns the interval of the bootstrap, which solves for each draw."""

@@ -8,7 +8,7 @@ import tensorflow as tf
 from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf.estimators import config_fields
-from srdice_tf.estimators import estimator
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import phases
 from srdice_tf.estimators.tabular import counts
 
@@ -25,7 +25,7 @@ class TabularConfig(config_fields.Ratios):
   tabular_missing_mass: float = ranges.share(0.01)
 
 
-class TabularEstimator(estimator.RatioEstimator):
+class TabularEstimator(interface.RatioEstimator):
   """A ratio for each pair (s, a), solved for in one step.
 
   The ratio of a pair without data is not defined: it is NaN.
