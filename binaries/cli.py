@@ -22,6 +22,7 @@ import atexit
 from collections.abc import Callable
 import difflib
 import errno
+import math
 import os
 import re
 import signal
@@ -41,6 +42,7 @@ _MISSING = re.compile(r'flag --(\w+)=None: Flag --\1 must have a value.*')
 # A field of the library in its messages; not part of a path or of a flag.
 _FIELD = re.compile(r'(?<![\w./=-])(?:[a-z]\w*(?==)|[a-z]+_\w+(?![\w./(]))')
 _INTERRUPTED = 'interrupted: the same command resumes'
+_MAX_WHOLE = 2**31 - 1  # Of TensorFlow's numbers.
 _NO_SPACE = os.strerror(errno.ENOSPC)
 # What the user mends outside the program, where the system names the file.
 _SYSTEM_ERRORS = (
@@ -131,7 +133,19 @@ def _parse_flags_and_call(main: _Main) -> int | None:
     raise flags.Error(
         f'unexpected argument {extra[0]!r}: all arguments are --flag=value'
     )
+  _check_values()
   return main([program])
+
+
+def _check_values() -> None:
+  """Checks what the bounds of flags let pass: NaN, too large, no directory."""
+  for name, value in flags.FLAGS.flag_values_dict().items():
+    if isinstance(value, float) and not math.isfinite(value):
+      raise flags.Error(f'flag --{name}={value}: expected a finite number')
+    if isinstance(value, int) and value > _MAX_WHOLE:
+      raise flags.Error(f'flag --{name}={value}: expected at most {_MAX_WHOLE}')
+    if name.endswith('_dir') and value == '' and flags.FLAGS[name].present:
+      raise flags.Error(f'flag --{name}=: expected a directory')
 
 
 def _own_flags() -> list[flags.Flag]:

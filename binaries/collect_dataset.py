@@ -3,7 +3,7 @@ r"""Collects a data set with the paper's behaviour policy.
   python binaries/collect_dataset.py --env=HalfCheetah-v4 --setting=hard \
     --dataset_dir=data/halfcheetah_hard
 
-Killed at any moment, the same command goes on, to the same data set.
+If it is killed, the same command continues and gives the same data set.
 """
 
 from srdice_tf.logging import quiet
@@ -18,10 +18,10 @@ from binaries import cli
 from binaries import common_flags
 from srdice_tf import collection
 from srdice_tf import errors
-from srdice_tf.experiments import setup
+from srdice_tf.experiments import tasks
 from srdice_tf.policies import seeded
-from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import directories
+from srdice_tf.replay import servers
 from srdice_tf.reports import summaries
 
 _ENV = common_flags.define_env()
@@ -31,36 +31,37 @@ _REVERB_ADDRESS = common_flags.define_reverb_address()
 _NUM_ENVS = flags.DEFINE_integer(
     'num_envs',
     None,
-    'Environments that step together; default: one for 500 transitions, or for'
-    ' an episode up to its time limit, if that is longer; 25 at the most. The'
-    ' data depend on it, as they do on the seed.',
+    'Number of environments that step together. The default is one for every'
+    ' 500 transitions, or for every episode of full length if that is longer,'
+    ' and at most 25. The data depend on this number, as on the seed.',
     lower_bound=1,
 )
 _COLLECTOR = flags.DEFINE_integer(
     'collector',
     0,
-    'Number of this collector, where several fill one --reverb_address; each'
-    ' gathers --num_transitions of its own, other ones than those of any other'
-    ' seed or number.',
+    'Number of this collector, if several fill the server at --reverb_address.'
+    ' Each collects --num_transitions, different ones for each seed and'
+    ' number.',
     lower_bound=0,
     upper_bound=seeded.NUM_STREAMS - 1,
 )
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir',
     None,
-    'Where the data set is kept; not with a server elsewhere, which keeps its'
-    ' own.',
+    'Directory of the data set. It cannot be set together with'
+    ' --reverb_address, as that server keeps the data.',
 )
 _SAVE_SECONDS = flags.DEFINE_float(
-    'save_seconds', 30.0, 'Time between two checkpoints, at least.', 0.0
+    'save_seconds', 30.0, 'Shortest time between two checkpoints, in seconds.',
+    0.0,
 )
 _SERVER_TIMEOUT = common_flags.define_server_timeout()
 
 
 def main(_) -> None:
   start = time.time()
-  task = setup.Task(
-      setup.TaskConfig(_ENV.value, num_envs=_NUM_ENVS.value or 0, **_DATA())
+  task = tasks.Task(
+      tasks.TaskConfig(_ENV.value, num_envs=_NUM_ENVS.value or 0, **_DATA())
   )
   config = task.collect_config(_SEED.value, _COLLECTOR.value)
   with _server(task) as server:
@@ -71,21 +72,22 @@ def main(_) -> None:
   print(summaries.of_collection(description, place, time.time() - start))
 
 
-def _server(task: setup.Task):
+def _server(task: tasks.Task):
   if _REVERB_ADDRESS.value:
     if _DATASET_DIR.value:
       raise errors.UserError(
-          f'--dataset_dir={_DATASET_DIR.value}: not beside --reverb_address,'
-          ' whose server keeps the data.'
+          'dataset_dir',
+          _DATASET_DIR.value,
+          'not together with reverb_address, whose server keeps the data',
       )
-    return server_lib.RemoteServer(
+    return servers.RemoteServer(
         _REVERB_ADDRESS.value, _SERVER_TIMEOUT.value
     )
   if not _DATASET_DIR.value:
-    raise errors.UserError('--dataset_dir: say where to keep the data set.')
+    raise errors.at('dataset_dir', 'say where to keep the data set')
   task.check_memory()
-  directory = directory_lib.DatasetDirectory(_DATASET_DIR.value)
-  return server_lib.ReplayServer(directory, task.config.num_transitions)
+  directory = directories.DatasetDirectory(_DATASET_DIR.value)
+  return servers.ReplayServer(directory, task.config.num_transitions)
 
 
 if __name__ == '__main__':

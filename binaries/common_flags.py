@@ -14,6 +14,12 @@ from absl import flags
 # The caller's module, not this one, owns the flags defined here.
 flags.disclaim_key_flags()
 
+_KINDS = {
+    int: flags.DEFINE_integer,
+    float: flags.DEFINE_float,
+    bool: flags.DEFINE_boolean,
+    str: flags.DEFINE_string,
+}
 # Two binaries in one process, as in tests, share a flag.
 _holders: dict[str, flags.FlagHolder] = {}
 
@@ -170,6 +176,15 @@ def define_truth(max_episodes: int = 1000) -> Callable[[], dict]:
   Returns:
     A function that gives the fields of a task.
   """
+  how = _define(
+      'truth',
+      lambda name, default, text: flags.DEFINE_enum(
+          name, default, ['rollouts', 'none'], text
+      ),
+      'rollouts',
+      'How true values are measured: by roll-outs in the environment (exact in '
+      'finite MDPs), or not at all.',
+  )
   episodes = _define(
       'truth_episodes',
       flags.DEFINE_integer,
@@ -182,6 +197,7 @@ def define_truth(max_episodes: int = 1000) -> Callable[[], dict]:
   most = define_truth_max_episodes(max_episodes)
   keep_time_limit = define_keep_time_limit()
   return lambda: {
+      'truth': how.value,
       'truth_episodes': episodes.value,
       'truth_max_episodes': most.value,
       'keep_time_limit': keep_time_limit.value,
@@ -220,6 +236,16 @@ def define_holdout_fraction() -> flags.FlagHolder[float]:
   )
 
 
+def define_data_root() -> flags.FlagHolder[str]:
+  return _define(
+      'data_root',
+      flags.DEFINE_string,
+      'data',
+      'Directory for data sets, each named by its whole description, and for '
+      'true values, which all runs share.',
+  )
+
+
 def define_reverb_address() -> flags.FlagHolder[str]:
   """Defines --reverb_address; None means a server in this process."""
   is_new = 'reverb_address' not in _holders
@@ -244,7 +270,24 @@ def define_server_timeout() -> flags.FlagHolder[float]:
       30.0,
       'Seconds after which a replay server that does not answer is given up.',
       lower_bound=0.1,
+      upper_bound=86_400.0,
   )
+
+
+def define_hyperparameters() -> Callable[[], dict]:
+  """Defines a flag for each hyper-parameter of each estimator.
+
+  Returns:
+    A function that gives those whose flags were set.
+  """
+  # Imports TensorFlow, which not every binary needs.
+  from srdice_tf.estimators import hyperparameters
+
+  holders = {}
+  for name, (field, text) in hyperparameters.fields().items():
+    text = f'{text} Paper preset: {field.default}.'
+    holders[name] = _define(name, _KINDS[field.type], None, text)
+  return _given(holders)
 
 
 def define_fields(*config_classes) -> Callable[[], dict]:
@@ -256,12 +299,6 @@ def define_fields(*config_classes) -> Callable[[], dict]:
   Returns:
     A function that gives the fields whose flags were set.
   """
-  kinds = {
-      int: flags.DEFINE_integer,
-      float: flags.DEFINE_float,
-      bool: flags.DEFINE_boolean,
-      str: flags.DEFINE_string,
-  }
   texts, types, defaults, holders = {}, {}, {}, {}
   for config_class in config_classes:
     texts |= _attribute_texts(config_class.__doc__)
@@ -271,8 +308,21 @@ def define_fields(*config_classes) -> Callable[[], dict]:
   for name in types:
     values = ' or '.join(dict.fromkeys(defaults[name]))
     text = f'{texts[name]} Paper preset: {values}.'
-    holders[name] = _define(name, kinds[types[name]], None, text)
+    holders[name] = _define(name, _KINDS[types[name]], None, text)
   return _given(holders)
+
+
+def define_described(fields: dict) -> Callable[[], dict]:
+  """Defines a flag for each field, given with its description by name."""
+  return _given({
+      name: _define(
+          name,
+          _KINDS[field.type],
+          None,
+          f'{text} Paper preset: {field.default}.',
+      )
+      for name, (field, text) in fields.items()
+  })
 
 
 def _given(holders: dict[str, flags.FlagHolder]) -> Callable[[], dict]:

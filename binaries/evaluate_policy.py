@@ -17,8 +17,8 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
-from srdice_tf.evaluation import truth
-from srdice_tf.experiments import setup
+from srdice_tf.evaluation import rollouts
+from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
 from srdice_tf.policies import settings
 from srdice_tf.reports import summaries
@@ -50,11 +50,11 @@ _JSON = flags.DEFINE_boolean('json', False, 'Print one line of JSON instead.')
 
 def main(_) -> None:
   start = time.time()
-  config = setup.TaskConfig(
+  config = tasks.TaskConfig(
       _ENV.value, _POLICY.value or '', gamma=_GAMMA.value, **_BEHAVIOUR()
   )
-  policy, name = setup.policy_with_noise(config, _NOISE.value)
-  config = truth.RollOutConfig(
+  policy, name = tasks.policy_with_noise(config, _NOISE.value)
+  config = rollouts.RollOutConfig(
       _ENV.value,
       _GAMMA.value,
       _SEED.value,

@@ -1,8 +1,9 @@
-"""Measures how often linear SR-DICE's 95% intervals hold the truth.
+"""Measures how often a method's 95% intervals hold the truth.
 
   python binaries/run_coverage.py --env=Pendulum-v1 --num_datasets=100
 
-Killed at any moment, the same command resumes.
+One long data set is collected and cut into parts of whole episodes: episodes
+are independent. Killed at any moment, the same command resumes.
 """
 
 from srdice_tf.logging import quiet
@@ -16,9 +17,11 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.experiments import coverage
-from srdice_tf.experiments import setup
+from srdice_tf.evaluation import coverage
+from srdice_tf.experiments import grids
+from srdice_tf.experiments import runs
+from srdice_tf.experiments import sweep
+from srdice_tf.experiments import tasks
 from srdice_tf.reports import not_finite
 from srdice_tf.reports import tables
 
@@ -28,23 +31,27 @@ _SETTING = common_flags.define_setting()
 _BEHAVIOUR = common_flags.define_behaviour()
 _SEED = common_flags.define_seed()
 _GAMMA = common_flags.define_gamma()
+_ALGO = flags.DEFINE_string(
+    'algo', 'linear_srdice', 'Estimator whose intervals are measured.'
+)
 _NUM_TRANSITIONS = flags.DEFINE_integer(
     'num_transitions', 10_000, 'Transitions of each data set.', 1
 )
 _NUM_DATASETS = flags.DEFINE_integer(
-    'num_datasets', 100, 'Independent data sets.', 2
+    'num_datasets', grids.COVERAGE.num_parts, 'Independent data sets.', 2
 )
 # The truth's error should be far below the width of the intervals.
 _TRUTH = common_flags.define_truth(max_episodes=2000)
+_DATA_ROOT = common_flags.define_data_root()
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None, 'Where results are kept; default: below runs/.'
+    'output_dir', os.path.join('runs', 'coverage'), 'Directory of the runs.'
 )
-_HYPER_PARAMETERS = common_flags.define_fields(config_lib.Config)
+_HYPERPARAMETERS = common_flags.define_hyperparameters()
 
 
 def main(_) -> None:
-  config = coverage.CoverageConfig(
-      task=setup.TaskConfig(
+  config = runs.RunConfig(
+      tasks.TaskConfig(
           env_id=_ENV.value,
           policy=_POLICY.value or '',
           setting=_SETTING.value or '',
@@ -53,21 +60,21 @@ def main(_) -> None:
           **_TRUTH(),
           **_BEHAVIOUR(),
       ),
-      num_datasets=_NUM_DATASETS.value,
-      estimators=dataclasses.replace(
-          config_lib.PRESETS['paper'], **_HYPER_PARAMETERS()
-      ),
-      seed=_SEED.value,
+      (_ALGO.value,),
+      tasks.preset(_ENV.value, 'paper').replace(**_HYPERPARAMETERS()),
+      _SEED.value,
+      data_root=_DATA_ROOT.value,
   )
-  name = f'coverage_{_ENV.value}'.replace('/', '_')
-  directory = _OUTPUT_DIR.value or os.path.join('runs', name)
-  found = coverage.run(config, directory)
+  grid = grids.Grid(num_parts=_NUM_DATASETS.value)
+  entries = sweep.plan(grids.configs(config, grid), _OUTPUT_DIR.value)
+  directory = os.path.dirname(entries[0].directory)
+  table = os.path.join(directory, sweep.TABLE)
+  found = coverage.of_method(sweep.run(entries, table), _ALGO.value)
   fields = dataclasses.asdict(found)
   print(tables.format_table(('of the intervals', ''), list(fields.items())))
-  path = os.path.join(directory, coverage.FILE_NAME)
-  print(f'all           {path}')
-  not_finite.check({'the mean estimate': found.bias}, path)
-  not_finite.check({'the intervals': found.share}, path)
+  print(f'all numbers   {table}')
+  not_finite.check({'the mean estimate': found.bias}, table)
+  not_finite.check({'the intervals': found.share}, table)
 
 
 if __name__ == '__main__':

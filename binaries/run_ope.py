@@ -9,20 +9,19 @@ from srdice_tf.logging import quiet
 
 quiet.install()
 
-import dataclasses
 import os
 
 from absl import flags
 
 from binaries import cli
 from binaries import common_flags
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
-from srdice_tf.experiments import ope
-from srdice_tf.experiments import seeds
-from srdice_tf.experiments import setup
-from srdice_tf.reports import ope as report
-from srdice_tf.reports import selection
+from srdice_tf.experiments import grids
+from srdice_tf.experiments import runs
+from srdice_tf.experiments import sweep
+from srdice_tf.experiments import tasks
+from srdice_tf.reports import comparison
 
 _ENV = common_flags.define_env()
 _TASK = common_flags.define_task()
@@ -30,59 +29,70 @@ _SEED = common_flags.define_seed()
 _REVERB_ADDRESS = common_flags.define_reverb_address()
 _SERVER_TIMEOUT = common_flags.define_server_timeout()
 _ALGO = flags.DEFINE_list(
-    'algo', ['srdice'], f'Estimators, a list of {", ".join(registry.NAMES)}.'
+    'algo', ['srdice'],
+    f'Estimators, a list of {", ".join(registry.ESTIMATORS)}.',
 )
 _PRESET = flags.DEFINE_enum(
-    'preset', 'paper', list(config_lib.PRESETS | config_lib.FRAME_PRESETS),
-    'Schedule and rates; fixed is for frames.',
+    'preset', 'paper', list(presets.PRESETS | presets.FRAME_PRESETS),
+    'Schedule and rates: those of the paper, or quick ones for a first look;'
+    ' fixed is for frames, with faster targets than the paper prints.',
 )
-_NUM_SEEDS = flags.DEFINE_integer('num_seeds', 1, 'Runs, from --seed on.', 1)
+_NUM_SEEDS = flags.DEFINE_integer(
+    'num_seeds', 1,
+    'Number of runs with data of their own, counted up from --seed.',
+    lower_bound=1,
+    upper_bound=10_000,
+)
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir', None,
     'Data set, which is collected if it is not there; if it is, flags that are'
-    ' left alone follow it. Default: one below data/, named by its description.'
+    ' left alone follow it. Default: one below --data_root, named by its'
+    ' description.',
 )
+_DATA_ROOT = common_flags.define_data_root()
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None, 'Where the run is kept; default: below runs/.'
+    'output_dir', None,
+    'Directory of the runs, each below it with the name of its task and its'
+    ' seed; default: runs/<preset>.',
 )
 _HOLDOUT_FRACTION = common_flags.define_holdout_fraction()
-_HYPER_PARAMETERS = common_flags.define_fields(config_lib.Config)
+_VERBOSE = flags.DEFINE_boolean(
+    'verbose', False, 'Print times and smoothed errors in a table of their own.'
+)
+_HYPERPARAMETERS = common_flags.define_hyperparameters()
 
 
 def main(_) -> None:
   registry.check_names(_ALGO.value)
-  preset = setup.preset(_ENV.value, _PRESET.value)
-  config = ope.RunConfig(
-      setup.TaskConfig(_ENV.value, **_TASK()),
+  preset = tasks.preset(_ENV.value, _PRESET.value)
+  config = runs.RunConfig(
+      tasks.TaskConfig(_ENV.value, **_TASK()),
       tuple(_ALGO.value),
-      dataclasses.replace(preset, **_HYPER_PARAMETERS()),
+      preset.replace(**_HYPERPARAMETERS()),
       _SEED.value if _SEED.present else None,
       _DATASET_DIR.value or '',
       _REVERB_ADDRESS.value or '',
       _HOLDOUT_FRACTION.value,
+      data_root=_DATA_ROOT.value,
   )
-  configs = ope.of_seeds(config, _NUM_SEEDS.value, _SERVER_TIMEOUT.value)
-  task, estimators = configs[0].task, config.estimators
-  name = f'{task.env_id}_{task.setting}'.replace('/', '_')
-  output_dir = _OUTPUT_DIR.value or os.path.join(
-      'runs', f'{name}_{"_".join(_ALGO.value)}_{_PRESET.value}'
-  )
-  print(
-      f'{_PRESET.value} preset: encoder {estimators.encoder_steps:,}, successor'
-      f' {estimators.successor_steps:,}, updates {estimators.updates:,}'
-  )
-  results, run_dirs = [], []
-  for config in configs:
-    run_dirs.append(os.path.join(output_dir, f'seed{config.seed}'))
-    results.append(ope.run(config, run_dirs[-1], _SERVER_TIMEOUT.value))
-    print(selection.lines(run_dirs[-1]))
-    print(report.details_lines(results[-1]))
-  print(report.results_table(results), seeds.truth_lines(run_dirs), sep='\n')
-  picture = os.path.join(output_dir, 'curve.png')
-  seeds.plot(run_dirs, picture, seeds.title(task, len(run_dirs)))
+  root = _OUTPUT_DIR.value or os.path.join('runs', _PRESET.value)
+  configs = grids.configs(config, grids.Grid(num_seeds=_NUM_SEEDS.value))
+  entries = sweep.plan(configs, root, _SERVER_TIMEOUT.value)
+  directory = os.path.dirname(entries[0].directory)
+  table = os.path.join(directory, sweep.TABLE)
+  print(f'runs in       {directory} ({_PRESET.value} preset)', flush=True)
+  evaluations = sweep.run(entries, table, _SERVER_TIMEOUT.value)
+  for entry, evaluation in zip(entries, evaluations):
+    print(comparison.lines(evaluation, entry.directory))
+  print(comparison.text(evaluations, _VERBOSE.value))
+  print(f'\n{comparison.truth_lines(evaluations)}')
+  print(comparison.behaviour_lines(evaluations))
+  picture = os.path.join(directory, 'curve.png')
+  comparison.plot(evaluations, picture)
   print(f'picture       {picture}')
-  print(f'next          tensorboard --logdir={output_dir}')
-  seeds.check_finite(run_dirs)
+  print(f'all numbers   {table}')
+  print(f'next          tensorboard --logdir={directory}')
+  comparison.check_finite(evaluations, directory)
 
 
 if __name__ == '__main__':

@@ -10,60 +10,65 @@ from srdice_tf.logging import quiet
 
 quiet.install()
 
-import dataclasses
 import os
 
 from absl import flags
 
 from binaries import cli
 from binaries import common_flags
-from srdice_tf import environments
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
-from srdice_tf.experiments import setup
-from srdice_tf.experiments import study
-from srdice_tf.reports import study as report
+from srdice_tf.experiments import grids
+from srdice_tf.experiments import runs
+from srdice_tf.experiments import sweep
+from srdice_tf.experiments import tasks
+from srdice_tf.reports import comparison
+from srdice_tf.reports import study
 
 _ENVS = flags.DEFINE_list(
-    'envs', list(environments.CONTINUOUS_TASKS), 'Environments.'
+    'envs', list(grids.STUDY.env_ids), 'Environments that are evaluated.'
 )
-_ALGO = flags.DEFINE_list('algo', ['linear_srdice'], 'Estimators.')
+_ALGO = flags.DEFINE_list(
+    'algo', ['linear_srdice'],
+    f'Estimators, a list of {", ".join(registry.ESTIMATORS)}.',
+)
 _TASK = common_flags.define_task()
 _SEED = common_flags.define_seed()
 _NUM_SEEDS = flags.DEFINE_integer(
-    'num_seeds', 10, 'Data sets of each task, from --seed on.', 1
+    'num_seeds', grids.STUDY.num_seeds,
+    'Number of data sets of each task, counted up from --seed.', 1, 10_000
 )
 _PRESET = flags.DEFINE_enum(
-    'preset', 'paper', list(config_lib.PRESETS), 'Schedule and rates.'
+    'preset', 'paper', list(presets.PRESETS),
+    'Schedule and rates: those of the paper, or quick ones for a first look.',
 )
+_DATA_ROOT = common_flags.define_data_root()
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', os.path.join('runs', 'study'), 'Where all of it is kept.'
+    'output_dir', os.path.join('runs', 'study'), 'Directory of the runs.'
 )
-_HYPER_PARAMETERS = common_flags.define_fields(config_lib.Config)
+_HYPERPARAMETERS = common_flags.define_hyperparameters()
 
 
 def main(_) -> None:
   registry.check_names(_ALGO.value)
-  config = study.StudyConfig(
-      env_ids=tuple(_ENVS.value),
-      algos=tuple(_ALGO.value),
-      task=setup.TaskConfig('', **{'setting': 'hard', **_TASK()}),
-      seeds=tuple(range(_SEED.value, _SEED.value + _NUM_SEEDS.value)),
-      estimators=dataclasses.replace(
-          config_lib.PRESETS[_PRESET.value], **_HYPER_PARAMETERS()
-      ),
+  preset = presets.preset(_PRESET.value, is_frames=False)
+  config = runs.RunConfig(
+      tasks.TaskConfig('', **{'setting': 'hard', **_TASK()}),
+      tuple(_ALGO.value),
+      preset.replace(**_HYPERPARAMETERS()),
+      _SEED.value,
+      data_root=_DATA_ROOT.value,
   )
-  runs = []
-  name = f'{config.task.setting}_{"_".join(config.algos)}.csv'
-  path = os.path.join(_OUTPUT_DIR.value, name)
-  for done in study.run(config, _OUTPUT_DIR.value):
-    runs.append(done)
-    report.write(path, runs)
-    print(report.line(done), flush=True)
-  print(report.table(runs))
-  print(report.truth_lines(runs))
-  print(f'all           {path}')
-  report.check_finite(runs, path)
+  grid = grids.Grid(tuple(_ENVS.value), _NUM_SEEDS.value)
+  entries = sweep.plan(grids.configs(config, grid), _OUTPUT_DIR.value)
+  table = os.path.join(_OUTPUT_DIR.value, sweep.TABLE)
+  evaluations = sweep.run(
+      entries, table, on_done=lambda done: print(study.line(done), flush=True)
+  )
+  print(study.table(evaluations))
+  print(comparison.truth_lines(evaluations))
+  print(f'all numbers   {table}')
+  comparison.check_finite(evaluations, table)
 
 
 if __name__ == '__main__':

@@ -54,6 +54,7 @@ _NUM_THREADS = flags.DEFINE_integer(
     'num_threads', 1,
     'Threads that TensorFlow uses; small networks gain little from more.',
     lower_bound=1,
+    upper_bound=1024,
 )
 _SHIP = flags.DEFINE_bool(
     'ship', False,

@@ -1,4 +1,4 @@
-"""Checksums of files: what was cut short or edited is not taken for whole."""
+"""Checksums of files, to find those that were cut short or edited."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ def of_file(path: str) -> str:
 
 
 def of_directory(directory: str) -> dict[str, str]:
-  """Returns the checksum of each file below, by its path from there."""
+  """Returns the checksum of each file below, by its relative path."""
   paths = (
       os.path.join(parent, name)
       for parent, _, names in os.walk(directory)
@@ -27,7 +27,7 @@ def verify(directory: str, expected: dict[str, str], advice: str):
   Args:
     directory: of the files.
     expected: what `of_directory` returned.
-    advice: ends the message, such as 'collect it anew'.
+    advice: what to do, for the message, such as 'collect it again'.
 
   Raises:
     UserError: if a file is missing, cut short or edited.
@@ -35,10 +35,12 @@ def verify(directory: str, expected: dict[str, str], advice: str):
   for name, checksum in expected.items():
     path = os.path.join(directory, name)
     if not os.path.exists(path):
-      raise errors.UserError(f'{path}: missing; {advice}.')
+      raise errors.at(path, 'missing', advice)
     found = of_file(path)
     if found != checksum:
-      raise errors.UserError(
-          f'{path}: cut short or edited, its checksum is {found[:12]}, expected'
-          f' {checksum[:12]}; {advice}.'
+      raise errors.at(
+          path,
+          f'cut short or edited, its checksum is {found[:12]}, expected'
+          f' {checksum[:12]}',
+          advice,
       )

@@ -43,7 +43,7 @@ def check(
 
   Args:
     directory: of the run.
-    config: a dataclass.
+    config: a dataclass, or a dict of JSON.
     changeable: fields in which a run that goes on may differ.
     traces: patterns of files that a run goes on from; without a config.json
       nobody knows which settings they belong to.
@@ -145,7 +145,9 @@ def _check_path(directory: str):
 
 
 def _as_json(config) -> dict:
-  return json.loads(json.dumps(dataclasses.asdict(config)))
+  if dataclasses.is_dataclass(config):
+    config = dataclasses.asdict(config)
+  return json.loads(json.dumps(config))
 
 
 def _differences(found, wanted, defaults, prefix: str = ''):
@@ -162,6 +164,8 @@ def _differences(found, wanted, defaults, prefix: str = ''):
 
 def _defaults(config) -> dict:
   """Returns the default of each field that has one."""
+  if not dataclasses.is_dataclass(config):
+    return {}
   found = {}
   for field in dataclasses.fields(config):
     value = getattr(config, field.name)

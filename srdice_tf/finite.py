@@ -1,7 +1,7 @@
 """Finite MDPs and their exact quantities, in float64.
 
-A row of the transition matrix may sum to less than 1: the rest of it is
-termination, after which nothing is visited and nothing is earned.
+A row of the transition matrix may sum to less than 1: the rest is the
+probability of termination, after which nothing is visited or earned.
 """
 
 import dataclasses

@@ -6,6 +6,8 @@ import os
 
 from srdice_tf import errors
 
+MOST_ENVS = 10_000  # More would take hours to make and to reset.
+
 
 def check_memory(field: str, value: int, needed: Callable[[int], int]):
   """Raises an error if a size needs more memory than there is.

@@ -1,7 +1,7 @@
 """The equations of the paper as pure functions of tensors.
 
-Each is named after what it belongs to; none has variables. Expectations are
-means over the minibatch.
+Each is named after its method; none has variables. Expectations are means over
+the minibatch.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ import tensorflow as tf
 
 
 class DiceValues(NamedTuple):
-  """What the objectives of DualDICE and GradientDICE are made of, [B] each.
+  """The values in the objectives of DualDICE and GradientDICE, [B] each.
 
   Attributes:
     w: ratios w(s, a).

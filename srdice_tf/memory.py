@@ -1,4 +1,4 @@
-"""Large arrays once in memory: shared with TensorFlow, given back when done."""
+"""Keeps large arrays in memory once: shared with TensorFlow, then freed."""
 
 from collections.abc import Iterable
 import ctypes
@@ -6,11 +6,11 @@ import ctypes
 import numpy as np
 import tensorflow as tf
 
-_ALIGNMENT = 64  # Bytes; TensorFlow aborts at what is aligned to less.
+_ALIGNMENT = 64  # Bytes; TensorFlow aborts if an array is aligned to less.
 
 
 def aligned_empty(shape, dtype) -> np.ndarray:
-  """Returns an array that TensorFlow takes as it is, without a copy."""
+  """Returns an array that TensorFlow can use without a copy."""
   size = int(np.prod(shape)) * np.dtype(dtype).itemsize
   memory = np.empty(size + _ALIGNMENT, np.uint8)
   begin = -memory.ctypes.data % _ALIGNMENT
@@ -18,8 +18,8 @@ def aligned_empty(shape, dtype) -> np.ndarray:
 
 
 def as_tensor(array: np.ndarray) -> tf.Tensor:
-  """Returns the array itself as a tensor, if it is aligned; else a copy."""
-  if array.dtype == bool:  # DLPack has none.
+  """Returns a tensor that shares the array if it is aligned, else a copy."""
+  if array.dtype == bool:  # DLPack does not have it.
     return tf.constant(array)
   flags = array.flags
   is_fit = flags.c_contiguous and flags.writeable and array.size
@@ -30,10 +30,10 @@ def as_tensor(array: np.ndarray) -> tf.Tensor:
 
 
 def concat(parts: Iterable[tf.Tensor], size: int) -> tf.Tensor:
-  """Returns the parts, `size` rows in all, one behind the other.
+  """Returns the parts, `size` rows in all, one after the other.
 
-  Each part is put into its place at once, where tf.concat would need all of
-  them beside the result.
+  Each part is copied as it comes; tf.concat would keep all parts and the result
+  in memory.
   """
   joined, filled = None, 0
   for part in parts:
@@ -48,7 +48,7 @@ def concat(parts: Iterable[tf.Tensor], size: int) -> tf.Tensor:
 
 
 def give_back():
-  """Returns freed memory to the system; the C library keeps it otherwise."""
+  """Returns freed memory to the system, which the C library would keep."""
   trim = getattr(ctypes.CDLL(None), 'malloc_trim', None)
-  if trim is not None:  # It is glibc's.
+  if trim is not None:  # Only glibc has it.
     trim(0)

@@ -57,6 +57,11 @@ def share(default=_REQUIRED):
   return between(0, 1, default)
 
 
+def rate(default=_REQUIRED):
+  """A field of numbers above 0, up to 1."""
+  return _field(default, lambda x: 0 < x <= 1, 'above 0, at most 1')
+
+
 def seed(default=_REQUIRED):
   """A field of seeds."""
   return between(0, _MAX_SEED, default)

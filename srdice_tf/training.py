@@ -12,21 +12,22 @@ import tensorflow as tf
 from srdice_tf import checkpoints
 from srdice_tf import errors
 from srdice_tf import interrupts
-from srdice_tf.estimators import base
+from srdice_tf.estimators import interface
+from srdice_tf.estimators import phases
 
 _WEIGHTS = 'weights'
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-  """How things stand after an interval.
+  """What is known after an interval of steps.
 
   Attributes:
     method: name of the estimator.
     phase: name of its phase.
     step: steps of the phase done.
     num_steps: steps of the phase in all.
-    metrics: means over the interval's steps.
+    metrics: means over the steps of the interval.
     estimate: the value, in the last phase of an estimator; None before.
   """
 
@@ -42,11 +43,11 @@ class _Progress(tf.Module):
   """How far a phase is; part of the checkpoint.
 
   Attributes:
-    steps: taken.
-    reported: those up to the last report.
-    names: [M] of the metrics.
-    sums: [M] of the metrics since the last report.
-    seconds: of training.
+    steps: steps taken.
+    reported: steps up to the last report.
+    names: [M] names of the metrics.
+    sums: [M] sums of the metrics since the last report.
+    seconds: time of training.
     diverged: whether its numbers are no longer finite.
   """
 
@@ -61,11 +62,11 @@ class _Progress(tf.Module):
     self.sums = variable([], tf.float64, shape=[None])
     self.seconds = variable(0.0, tf.float64)
     self.diverged = variable(False, tf.bool)
-    # Of this process: what estimates, reports and checkpoints took.
+    # The time of estimates, reports and checkpoints in this process.
     self.other_seconds, self.other_steps = 0.0, 0
 
   def add(self, size: int, sums: dict[str, float], seconds: float):
-    """Counts steps; their metrics are in the sums."""
+    """Counts steps, and keeps the sums that include their metrics."""
     self.steps.assign_add(size)
     self.names.assign(list(sums))
     self.sums.assign(list(sums.values()))
@@ -83,21 +84,22 @@ class _Progress(tf.Module):
     self.sums.assign([])
 
   def pace(self) -> float:
-    """Returns the seconds of a step, with all that comes with it."""
+    """Returns the seconds of a step, with its share of all else."""
     others = self.other_seconds / max(self.other_steps, 1)
     return float(self.seconds) / int(self.steps) + others
 
 
-class Trainer(tf.Module):
+class PhaseTrainer(tf.Module):
   """Runs the phases of estimators, each phase once, resumable at any time.
 
-  A phase that several estimators share is trained with the first of them. An
-  estimator whose numbers are no longer finite stops there; others go on.
+  A phase that several estimators share is trained with the first of them; if it
+  is the last phase of others too, each of them has a report with its estimate.
+  An estimator stops if its numbers are no longer finite; the others go on.
   """
 
   def __init__(
       self,
-      estimators: dict[str, base.Estimator],
+      estimators: dict[str, interface.Estimator],
       directory: str | None = None,
       interval: int = 1000,
   ):
@@ -105,7 +107,7 @@ class Trainer(tf.Module):
 
     Args:
       estimators: by name, in the order in which they are trained.
-      directory: of the checkpoints; None keeps none.
+      directory: where checkpoints are kept; None keeps none.
       interval: steps between two reports.
 
     Raises:
@@ -131,14 +133,13 @@ class Trainer(tf.Module):
 
   def seconds_of(self, method: str) -> float:
     """Returns the time that the training of an estimator's phases took."""
-    phases = self._estimators[method].phases
-    return sum(float(self._progress[phase.name].seconds) for phase in phases)
+    return sum(float(progress.seconds) for progress in self._parts(method))
 
   def seconds_left(self) -> float | None:
-    """Returns how long the rest takes; None as long as nothing tells.
+    """Returns how long the rest takes; None before the first steps.
 
-    A phase goes on as it went so far; those to come take as many times longer
-    or shorter as their steps cost.
+    The running phase is assumed to go on at its pace; phases to come are
+    predicted from the cost of their steps.
     """
     done = {n: int(progress.steps) for n, progress in self._progress.items()}
     spent = sum(float(p.seconds) for p in self._progress.values())
@@ -154,35 +155,40 @@ class Trainer(tf.Module):
     return left
 
   def has_diverged(self, method: str) -> bool:
-    phases = self._estimators[method].phases
-    return any(bool(self._progress[phase.name].diverged) for phase in phases)
+    return any(bool(progress.diverged) for progress in self._parts(method))
+
+  def _parts(self, method: str) -> list[_Progress]:
+    """Returns how far each phase of an estimator is."""
+    names = [phase.name for phase in self._estimators[method].phases]
+    return [self._progress[name] for name in names]
 
   def run(self, on_report: Callable[[Report], None] = lambda report: None):
     """Trains what is not trained yet.
 
     An interrupt stops it within seconds. Steps of compiled phases are kept; a
-    step that is not compiled is cut off, and taken anew.
+    step that is not compiled is cut off, and repeated by the next run.
     """
-    for method, estimator in self._estimators.items():
-      for phase in estimator.phases:
-        if self.has_diverged(method):
+    for name, method in self._estimators.items():
+      for phase in method.phases:
+        if self.has_diverged(name):
           break
-        self._run_phase(method, estimator, phase, on_report)
+        self._run_phase(method, phase, on_report)
 
-  def _run_phase(self, method, estimator, phase, on_report):
+  def _run_phase(self, method, phase, on_report):
     progress = self._progress[phase.name]
     start = time.monotonic()
     phase.prepare()
     call, pace = None, interrupts.Pace()
     if progress.steps < phase.num_steps:
-      # Before anything is saved: optimisers read what they are restored from.
+      # Before anything is saved: this makes the optimisers' variables, which
+      # still have to be read from the checkpoint.
       call = take_steps(phase)
     while progress.reported < phase.num_steps and not progress.diverged:
       end = min(int(progress.reported) + self._interval, phase.num_steps)
       while progress.steps < end:
         self._call(phase, call, pace, end, start)
         start = time.monotonic()
-      self._report(method, estimator, phase, on_report)
+      self._report(method, phase, on_report)
       progress.other_seconds += time.monotonic() - start
       progress.other_steps += self._interval
       start = time.monotonic()
@@ -204,30 +210,38 @@ class Trainer(tf.Module):
       self._save()
       interrupt.reraise()
 
-  def _report(self, method, estimator, phase, on_report):
+  def _report(self, method, phase, on_report):
     progress = self._progress[phase.name]
     step, count = int(progress.steps), int(progress.steps - progress.reported)
-    # In single precision, as compiled steps are summed.
+    # Compiled steps are summed in single precision.
     kind = np.float32 if phase.compiled else np.float64
     metrics = {
         name: float(kind(total) / kind(count))
         for name, total in progress.metric_sums().items()
     }
+    numbers = [*metrics.values()]
     try:
-      estimate = None
-      if phase is estimator.phases[-1]:
-        estimate = _estimate(estimator, step, phase)
-      on_report(
-          Report(method, phase.name, step, phase.num_steps, metrics, estimate)
-      )
+      for owner in self._last_of(phase) or [method]:
+        estimate = None
+        if phase is owner.phases[-1]:
+          estimate = _estimate(owner, step, phase)
+          numbers.append(estimate)
+        name, num_steps = phase.name, phase.num_steps
+        on_report(
+            Report(owner.name, name, step, num_steps, metrics, estimate)
+        )
     except KeyboardInterrupt:
-      self._save()  # Resumed, it makes the report again.
+      self._save()  # The next run makes the report again.
       raise
-    numbers = [*metrics.values(), 0.0 if estimate is None else estimate]
     with interrupts.Deferred() as interrupt:
       progress.finish_report(diverged=not np.isfinite(numbers).all())
       self._save()
     interrupt.reraise()
+
+  def _last_of(self, phase) -> list[interface.Estimator]:
+    """Returns the estimators that are finished with this phase."""
+    methods = self._estimators.values()
+    return [method for method in methods if phase is method.phases[-1]]
 
   def _save(self):
     if self._checkpoints is None:
@@ -239,17 +253,17 @@ class Trainer(tf.Module):
     )
 
 
-def _estimate(estimator: base.Estimator, done: int, phase: base.Phase) -> float:
+def _estimate(
+    method: interface.Estimator, done: int, phase: phases.Phase
+) -> float:
   is_whole = done == phase.num_steps
-  return float(
-      estimator.estimate() if is_whole else estimator.interim_estimate()
-  )
+  return float(method.estimate() if is_whole else method.interim_estimate())
 
 
-def take_steps(phase: base.Phase) -> Callable[[int, dict], dict[str, float]]:
+def take_steps(phase: phases.Phase) -> Callable[[int, dict], dict[str, float]]:
   """Returns a function that takes n steps and adds their metrics to sums.
 
-  However n steps are cut into calls, sums are the same to the last bit.
+  The sums do not depend on how steps are divided into calls, to the last bit.
   """
   if phase.compiled:
     return _compile(phase.step)
@@ -273,8 +287,8 @@ def compile_steps(step: Callable[[], dict[str, tf.Tensor]]):
 
 
 def _compile(step):
-  # Traced on its own, which makes the optimisers' slots; all steps are then
-  # the same nodes of the loop, the first of a call no others.
+  # Traced outside of the loop, which makes the optimisers' variables, so that
+  # all steps of the loop run the same operations.
   traced = tf.function(step, autograph=False).get_concrete_function()
   names = list(traced.structured_outputs)
 
@@ -312,14 +326,15 @@ def _restore(checkpoint, path: str | None):
     return
   try:
     status = checkpoint.read(os.path.join(path, _WEIGHTS))
-    # Optimisers get their values when their first step makes them; all else
-    # must be there, or would be as untrained as it is made.
+    # Optimisers read their values when their first step makes the variables.
+    # All other variables must be in the checkpoint.
     status.expect_partial().assert_existing_objects_matched()
   except (
       tf.errors.OpError, ValueError, OSError, AssertionError
   ) as error:
     reason = str(error).strip().splitlines()[0]
-    raise errors.UserError(
-        f'{os.path.relpath(path)}: the checkpoint cannot be read ({reason});'
-        ' remove it to train anew.'
+    raise errors.at(
+        os.path.relpath(path),
+        f'the checkpoint cannot be read ({reason})',
+        'remove it to train anew',
     ) from error

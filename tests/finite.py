@@ -1,17 +1,19 @@
 """Finite MDPs with exact solutions, as data sets for estimators."""
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 from tf_agents.specs import array_spec
 
 from srdice_tf import finite
-from srdice_tf import types
+from srdice_tf.data import datasets
+from srdice_tf.data import stacking
 from srdice_tf.environments import finite_mdps
-from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.estimators import problems
+from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import actions
-from srdice_tf.policies import tabular
-from srdice_tf.replay import dataset as dataset_lib
+from srdice_tf.policies import probability_tables
 
 GAMMA = 0.9
 
@@ -54,7 +56,7 @@ class FiniteProblem:
       )
       self.ratio = (occupancy / self.data).ravel()  # [S * A]
       self.value = float(np.sum(occupancy * mdp.rewards))
-    self.dataset = WithStarts(
+    self.dataset = _with_starts(
         _dataset(
             states,
             taken,
@@ -68,11 +70,11 @@ class FiniteProblem:
         array_spec.BoundedArraySpec((), np.int64, 0, num_states - 1),
         array_spec.BoundedArraySpec((), np.int64, 0, num_actions - 1),
     )
-    self.target = tabular.TabularPolicy(*self.specs, self.policy)
-    self.problem = problem_lib.Problem(
+    self.target = probability_tables.TabularPolicy(*self.specs, self.policy)
+    self.problem = problems.Problem(
         self.dataset,
         actions.target_actions(self.target),
-        inputs_lib.VectorInputs(*self.specs),
+        vector_inputs.VectorInputs(*self.specs),
         GAMMA,
         mdp=mdp,
     )
@@ -83,7 +85,7 @@ def _dataset(states, taken, after, rewards, not_done):
   size = len(states)
   rows = np.stack([states, after], 1).ravel()  # [2 n]
   twice = lambda values: np.stack([np.zeros_like(values), values], 1).ravel()
-  return dataset_lib.Dataset(
+  return datasets.Dataset.from_rows(
       rows=rows.astype(np.int64),
       step_types=np.tile([0, 1], size),
       actions=twice(taken).astype(np.int64),
@@ -92,23 +94,15 @@ def _dataset(states, taken, after, rewards, not_done):
   )
 
 
-class WithStarts:
-  """A data set with other start states."""
-
-  def __init__(self, dataset, starts):
-    self._dataset = dataset
-    self._starts = tf.constant(starts, tf.int64)  # [m]
-    self.num_initial_states = len(starts)
-
-  def __getattr__(self, name):
-    return getattr(self._dataset, name)
-
-  def initial_states(self, index):
-    return tf.gather(self._starts, index)
-
-  def sample_initial(self, batch_size, rng):
-    index = rng.uniform([batch_size], 0, self.num_initial_states, tf.int32)
-    return types.InitialBatch(self.initial_states(index), index)
+def _with_starts(dataset, starts) -> datasets.Dataset:
+  """Returns the data set with other start states."""
+  rows = np.concatenate([dataset.observations.rows, starts])  # [2 n + m]
+  positions = np.arange(len(rows) - len(starts), len(rows))  # [m]
+  return dataclasses.replace(
+      dataset,
+      observations=stacking.Observations(rows, np.zeros(len(rows)), 0),
+      starts=tf.constant(positions, tf.int32),
+  )
 
 
 def chain(repeats: int = 20) -> FiniteProblem:

@@ -8,7 +8,7 @@ import pytest
 
 from srdice_tf import errors
 from srdice_tf import ranges
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +17,8 @@ class _Example:
 
   size: int = ranges.at_least(1)
   rate: float = ranges.positive(0.5)
-  tau: float = ranges.share(0.5)
+  share: float = ranges.share(0.5)
+  tau: float = ranges.rate(0.5)
   gamma: float = ranges.inside(0, 1, 0.9)
   kind: str = ranges.one_of(('a', 'b'), 'a')
   is_on: bool = False
@@ -38,7 +39,9 @@ class _Example:
         ('rate', 0.0, 'a number above 0'),
         ('rate', math.nan, 'a number above 0'),
         ('rate', math.inf, 'a number above 0'),
-        ('tau', 1.1, 'a number from 0 to 1'),
+        ('share', 1.1, 'a number from 0 to 1'),
+        ('tau', 0.0, 'a number above 0, at most 1'),
+        ('tau', 1.1, 'a number above 0, at most 1'),
         ('gamma', 1.0, 'a number between 0 and 1'),
         ('kind', 'c', 'text one of a, b'),
         ('is_on', 1, 'True or False'),
@@ -56,8 +59,8 @@ def test_what_is_out_of_range_is_named(field, value, expected):
 
 
 def test_what_is_in_range_passes():
-  _Example(size=np.int64(3), rate=1, tau=0, gamma=np.float32(0.5), kind='b')
-  _Example(size=1, unset=0.0)
+  _Example(size=np.int64(3), rate=1, share=0, gamma=np.float32(0.5), kind='b')
+  _Example(size=1, unset=0.0, tau=1)
 
 
 @pytest.mark.parametrize('field', ['size', 'rate'])
@@ -69,7 +72,7 @@ def test_numbers_that_tensorflow_does_not_have_are_refused(field):
 
 _FIELDS = [
     field
-    for field in dataclasses.fields(config_lib.Config)
+    for field, _ in hyperparameters.fields().values()
     if field.type in (int, float)
 ]
 
@@ -78,7 +81,7 @@ _FIELDS = [
 def test_each_number_of_the_estimators_has_a_range(field):
   for value in (-1, math.nan, math.inf):
     with pytest.raises(errors.UserError, match=f'^{field.name}='):
-      config_lib.Config(**{field.name: value})
+      hyperparameters.Hyperparameters(**{field.name: value})
 
 
 @pytest.mark.parametrize(
@@ -90,12 +93,17 @@ def test_each_number_of_the_estimators_has_a_range(field):
 )
 def test_sizes_that_cannot_fit_the_memory_are_refused(name):
   with pytest.raises(errors.UserError, match=rf'^{name}=\d+: needs .*at most'):
-    config_lib.Config(**{name: 2**31 - 1})
+    hyperparameters.Hyperparameters(**{name: 2**31 - 1})
+
+
+def test_a_target_network_that_never_follows_is_refused():
+  with pytest.raises(errors.UserError, match='tau=0: expected .*above 0'):
+    hyperparameters.Hyperparameters(tau=0)
 
 
 def test_draws_that_would_take_hours_are_refused():
   with pytest.raises(errors.UserError, match='from 0 to 100,000'):
-    config_lib.Config(bootstrap_draws=10**7)
+    hyperparameters.Hyperparameters(bootstrap_draws=10**7)
 
 
 def test_lists_have_members_each_once():

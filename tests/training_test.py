@@ -1,6 +1,5 @@
 """Tests for the training loop: exact resuming, divergence, sharing."""
 
-import dataclasses
 import itertools
 import shutil
 import signal
@@ -13,12 +12,13 @@ import tensorflow as tf
 from srdice_tf import errors
 from srdice_tf import interrupts
 from srdice_tf import training
-from srdice_tf.estimators import base
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import interface
+from srdice_tf.estimators import phases
 from srdice_tf.estimators import registry
 from tests import finite
 
-_CONFIG = config_lib.Config(
+_CONFIG = hyperparameters.Hyperparameters(
     encoder_steps=30,
     successor_steps=40,
     updates=50,
@@ -30,7 +30,7 @@ _CONFIG = config_lib.Config(
     normalise_features=True,
     estimate_samples=20,
 )
-_NAMES = registry.NAMES
+_NAMES = list(registry.ESTIMATORS)
 
 
 @pytest.fixture(scope='module')
@@ -44,7 +44,7 @@ class _Stop(BaseException):
 
 def _run(chain, directory=None, stop_after=None, names=_NAMES):
   estimators = registry.make_estimators(names, chain.problem, _CONFIG, seed=1)
-  trainer = training.Trainer(estimators, directory, interval=10)
+  trainer = training.PhaseTrainer(estimators, directory, interval=10)
   reports = []
 
   def on_report(report):
@@ -106,13 +106,15 @@ def test_estimates_come_with_the_last_phase_only(chain):
     assert (report.estimate is None) == (report.phase != 'srdice')
 
 
-class _Diverging(base.Estimator):
+class _Diverging(interface.Estimator):
   """Its loss becomes infinite in the second call."""
 
+  NAME = 'diverging'
+
   def __init__(self, problem):
-    super().__init__('diverging', problem, _CONFIG, seed=0)
+    super().__init__(problem, None, seed=0, shared=None)
     self._x = tf.Variable(1.0)
-    self.phases = (base.Phase('diverging', 100, self._step),)
+    self.phases = (phases.Phase('diverging', 100, self._step),)
 
   def _step(self):
     return {'loss': self._x.assign(self._x * 1e3)}
@@ -124,7 +126,7 @@ class _Diverging(base.Estimator):
 def test_divergence_stops_one_method_only(chain):
   healthy = registry.make_estimators(['deep_td'], chain.problem, _CONFIG, 0)
   estimators = {'diverging': _Diverging(chain.problem), **healthy}
-  trainer = training.Trainer(estimators, interval=10)
+  trainer = training.PhaseTrainer(estimators, interval=10)
   reports = []
   trainer.run(reports.append)
   assert trainer.has_diverged('diverging')
@@ -133,18 +135,22 @@ def test_divergence_stops_one_method_only(chain):
   assert reports[-1].method == 'deep_td' and reports[-1].step == 50
 
 
-class _Ticking(base.Estimator):
+class _Ticking(interface.Estimator):
   """A step of its phases takes two and half a second of a false clock."""
 
+  NAME = 'ticking'
+
   def __init__(self, problem, clock):
-    super().__init__('ticking', problem, _CONFIG, seed=0)
+    super().__init__(problem, None, seed=0, shared=None)
     self._clock = clock
     self.phases = (
-        base.Phase('slow', 4, lambda: self._step(2.0), compiled=False),
-        base.Phase(
+        phases.Phase('slow', 4, lambda: self._step(2.0), compiled=False),
+        phases.Phase(
             'quick', 8, lambda: self._step(0.5), compiled=False, cost=0.25
         ),
-        base.Phase('last', 10, lambda: self._step(9.0), compiled=False, cost=4),
+        phases.Phase(
+            'last', 10, lambda: self._step(9.0), compiled=False, cost=4
+        ),
     )
 
   def _step(self, seconds):
@@ -159,7 +165,7 @@ def test_the_time_left_counts_what_steps_cost(chain, monkeypatch):
   clock = types.SimpleNamespace(now=0.0)
   monkeypatch.setattr(training.time, 'monotonic', lambda: clock.now)
   estimators = {'ticking': _Ticking(chain.problem, clock)}
-  trainer = training.Trainer(estimators, interval=2)
+  trainer = training.PhaseTrainer(estimators, interval=2)
   assert trainer.seconds_left() is None
   left = []
   trainer.run(lambda report: left.append(trainer.seconds_left()))
@@ -176,7 +182,9 @@ def test_seconds_are_those_of_training(chain, monkeypatch, tmp_path):
   clock = types.SimpleNamespace(now=0.0)
   monkeypatch.setattr(training.time, 'monotonic', lambda: clock.now)
   estimator = _Ticking(chain.problem, clock)
-  trainer = training.Trainer({'ticking': estimator}, str(tmp_path), interval=2)
+  trainer = training.PhaseTrainer(
+      {'ticking': estimator}, str(tmp_path), interval=2
+  )
   save = trainer._checkpoints.save
   left = []
 
@@ -239,11 +247,11 @@ def test_checkpoint_that_does_not_fit_is_one_line(
     chain, trained, tmp_path, names, changes
 ):
   shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
-  config = dataclasses.replace(_CONFIG, **changes)
+  config = _CONFIG.replace(**changes)
   estimators = registry.make_estimators(names, chain.problem, config, 1)
   message = 'checkpoint cannot be read .*; remove it to train anew'
   with pytest.raises(errors.UserError, match=message) as error:
-    training.Trainer(estimators, str(tmp_path))
+    training.PhaseTrainer(estimators, str(tmp_path))
   assert '\n' not in str(error.value)
 
 
@@ -317,7 +325,7 @@ def test_ctrl_c_loses_nothing(chain, two, tmp_path, monkeypatch, where, after):
     seen = []
     estimators = registry.make_estimators(names, chain.problem, _CONFIG, seed=1)
     with pytest.raises(KeyboardInterrupt):
-      training.Trainer(estimators, directory, interval=10).run(seen.append)
+      training.PhaseTrainer(estimators, directory, interval=10).run(seen.append)
   resumed, rest = _run(chain, directory, names=names)
   assert seen + rest == reports
   assert _results(resumed) == _results(whole)
@@ -331,18 +339,18 @@ def test_a_step_that_is_not_compiled_stops_at_once(chain, tmp_path):
     signal.raise_signal(signal.SIGINT)
     ended.append(True)
 
-  closed.phases = (base.Phase('closed', 1, solve, compiled=False),)
+  closed.phases = (phases.Phase('closed', 1, solve, compiled=False),)
   with pytest.raises(KeyboardInterrupt):
-    training.Trainer({'closed': closed}, str(tmp_path)).run()
+    training.PhaseTrainer({'closed': closed}, str(tmp_path)).run()
   assert not ended
 
 
 def test_seed_determines_the_result(chain):
   def result(seed):
     estimators = registry.make_estimators(
-        ['deep_td'], chain.problem, dataclasses.replace(_CONFIG), seed
+        ['deep_td'], chain.problem, _CONFIG, seed
     )
-    training.Trainer(estimators, interval=10).run()
+    training.PhaseTrainer(estimators, interval=10).run()
     return float(estimators['deep_td'].estimate())
 
   assert result(1) == result(1)
@@ -356,14 +364,16 @@ def test_metrics_are_means_over_the_call():
   assert float(run(tf.constant(1))['x']) == 5.0
 
 
-class _ClosedForm(base.Estimator):
+class _ClosedForm(interface.Estimator):
   """Solves in one step that is not compiled."""
 
+  NAME = 'closed'
+
   def __init__(self, problem):
-    super().__init__('closed', problem, _CONFIG, seed=0)
+    super().__init__(problem, None, seed=0, shared=None)
     self._value = tf.Variable(0.0)
     self.num_solved = 0
-    self.phases = (base.Phase('closed', 1, self._solve, compiled=False),)
+    self.phases = (phases.Phase('closed', 1, self._solve, compiled=False),)
 
   def _solve(self):
     self.num_solved += 1
@@ -377,10 +387,10 @@ class _ClosedForm(base.Estimator):
 def test_a_closed_form_is_one_step_and_is_kept(chain, tmp_path):
   first = _ClosedForm(chain.problem)
   reports = []
-  training.Trainer({'closed': first}, str(tmp_path)).run(reports.append)
+  training.PhaseTrainer({'closed': first}, str(tmp_path)).run(reports.append)
   assert [(r.step, r.num_steps, r.estimate) for r in reports] == [(1, 1, 2.5)]
   assert reports[0].metrics == {'residual': 0.5}
   second = _ClosedForm(chain.problem)
-  training.Trainer({'closed': second}, str(tmp_path)).run(reports.append)
+  training.PhaseTrainer({'closed': second}, str(tmp_path)).run(reports.append)
   assert second.num_solved == 0 and float(second.estimate()) == 2.5
   assert len(reports) == 1

@@ -3,11 +3,11 @@
 import numpy as np
 from tf_agents.specs import array_spec
 
-from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.data import datasets
+from srdice_tf.estimators import problems
+from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import actions
 from srdice_tf.policies import composed
-from srdice_tf.replay import dataset as dataset_lib
 
 GAMMA = 0.9
 SPECS = (
@@ -22,25 +22,25 @@ def policy():
   return composed.UniformPolicy(*SPECS)
 
 
-def problem(dataset) -> problem_lib.Problem:
-  return problem_lib.Problem(
+def problem(dataset) -> problems.Problem:
+  return problems.Problem(
       dataset,
       actions.target_actions(policy()),
-      inputs_lib.VectorInputs(*SPECS),
+      vector_inputs.VectorInputs(*SPECS),
       GAMMA,
   )
 
 
 def dataset(
     seed: int, num_episodes: int = 40, length: int = 25
-) -> dataset_lib.Dataset:
+) -> datasets.Dataset:
   """Returns episodes that end in a terminal state or by a time limit."""
   rng = np.random.default_rng(seed)
   columns = zip(*(
       row for _ in range(num_episodes) for row in _episode(rng, length)
   ))
   rows, step_types, taken, rewards, not_done = map(np.asarray, columns)
-  return dataset_lib.Dataset(
+  return datasets.Dataset.from_rows(
       rows.astype(np.float32),
       step_types,
       taken.astype(np.float32),

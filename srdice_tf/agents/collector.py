@@ -7,6 +7,7 @@ import numpy as np
 
 from srdice_tf import environments
 from srdice_tf.environments import batched
+from srdice_tf.logging import progress
 
 
 class Steps(NamedTuple):
@@ -43,7 +44,9 @@ class Collector:
   """
 
   def __init__(self, env_id: str, num_envs: int, seed: int):
-    self._env = environments.load_batch(env_id, num_envs, seed)
+    self._env = environments.load_batch(
+        env_id, num_envs, seed, count=progress.foretell_envs
+    )
     self._step = self._env.reset()
     self._episodes = [0] * num_envs
     self._actions = [[] for _ in range(num_envs)]

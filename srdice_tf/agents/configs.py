@@ -3,6 +3,7 @@
 import dataclasses
 
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf import ranges
 
 AGENTS = ('td3', 'ddqn', 'ddqn_per')
@@ -33,7 +34,7 @@ class Td3Config:
   learning_rate: float = ranges.positive(3e-4)
   adam_epsilon: float = ranges.positive(1e-8)
   gamma: float = ranges.inside(0, 1, 0.99)
-  tau: float = ranges.share(0.005)
+  tau: float = ranges.rate(0.005)
   delay: int = ranges.at_least(1, 2)
   target_noise: float = ranges.at_least(0, 0.2)
   target_noise_clip: float = ranges.at_least(0, 0.5)
@@ -41,7 +42,7 @@ class Td3Config:
   random_steps: int = ranges.at_least(0, 25_000)
   updates_per_step: float = ranges.positive(1.0)
   replay_capacity: int = ranges.at_least(1, 1_000_000)
-  num_envs: int = ranges.at_least(1, 4)
+  num_envs: int = ranges.between(1, limits.MOST_ENVS, 4)
   block_steps: int = ranges.between(1, 10_000, 100)
 
   def __post_init__(self):
@@ -94,7 +95,7 @@ class DdqnConfig:
   priority_exponent: float = ranges.at_least(0, 0.6)
   importance_exponent: float = ranges.at_least(0, 0.4)
   min_priority: float = ranges.positive(1e-3)
-  num_envs: int = ranges.at_least(1, 4)
+  num_envs: int = ranges.between(1, limits.MOST_ENVS, 4)
   block_steps: int = ranges.between(1, 10_000, 16)
 
   def __post_init__(self):
@@ -137,7 +138,7 @@ class TrainConfig:
   num_steps: int = ranges.at_least(1, 1_000_000)
   seed: int = ranges.seed(0)
   eval_every: int = ranges.at_least(1, 20_000)
-  eval_episodes: int = ranges.at_least(1, 10)
+  eval_episodes: int = ranges.between(1, limits.MOST_ENVS, 10)
   hyperparameters: Td3Config | DdqnConfig | None = None
 
   def __post_init__(self):

@@ -1,9 +1,12 @@
 """Agents and learners by the name of the agent."""
 
+import math
+
 from tf_agents.agents import tf_agent
 from tf_agents.specs import tensor_spec
 
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf.agents import configs
 from srdice_tf.agents import ddqn
 from srdice_tf.agents import frame_learner
@@ -24,6 +27,42 @@ def default_parameters(agent: str, observation_spec):
     return configs.Td3Config()
   is_atari = is_pixels(observation_spec)
   return configs.DdqnConfig() if is_atari else configs.SMALL_DDQN
+
+
+def check_sizes(config: configs.TrainConfig, observation_spec):
+  """Checks that replay and minibatches fit the memory, and each other.
+
+  Raises:
+    UserError: naming the size that does not, and the limit.
+  """
+  parameters, shape = config.hyperparameters, observation_spec.shape
+  # Rows of each environment that a transition of frames is put together from.
+  history = 0
+  if is_pixels(observation_spec):
+    history = shape[-1] + parameters.n_step
+  rows = max(parameters.block_steps, parameters.num_envs)
+  least = 2 * rows + history * parameters.num_envs
+  # Learners take no more room than that.
+  room = config.num_steps + config.num_steps // 100 + 4 * rows
+  if min(parameters.replay_capacity, room) < least:
+    raise errors.UserError(
+        'replay_capacity',
+        parameters.replay_capacity,
+        f'too few, or num_steps={config.num_steps} are, for'
+        f' num_envs={parameters.num_envs} and'
+        f' block_steps={parameters.block_steps}; expected at least {least}',
+    )
+  numbers = math.prod(shape)
+  row_bytes = numbers // shape[-1] if history else 8 * numbers
+  limits.check_memory(
+      'replay_capacity',
+      parameters.replay_capacity,
+      lambda capacity: min(capacity, room) * row_bytes,
+  )
+  # Observations before and after, and what they are put together from.
+  limits.check_memory(
+      'batch_size', parameters.batch_size, lambda size: 16 * size * numbers
+  )
 
 
 def make_agent(

@@ -38,7 +38,8 @@ class FrameLearner(learner.Learner):
     height, width, self._stack = agent.time_step_spec.observation.shape
     # There are a few more rows than steps: the last state of an episode has one
     # too.
-    room = num_steps + num_steps // 100 + 4 * parameters.block_steps
+    block = max(parameters.block_steps, parameters.num_envs)
+    room = num_steps + num_steps // 100 + 4 * block
     capacity = min(parameters.replay_capacity, room)
     self._capacity = capacity // self._num_envs * self._num_envs
     self._frames = tf.Variable(

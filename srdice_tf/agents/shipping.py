@@ -14,7 +14,7 @@ from srdice_tf.agents import configs
 from srdice_tf.agents import factory
 from srdice_tf.agents import policy_returns
 from srdice_tf.agents import run_files
-from srdice_tf.evaluation import truth
+from srdice_tf.evaluation import rollouts
 from srdice_tf.policies import base
 from srdice_tf.policies import settings
 from srdice_tf.policies import weights
@@ -277,7 +277,7 @@ def measure(env_id: str, path: str, gamma: float) -> dict:
   evaluator = policy_returns.Evaluator(env_id, NUM_EPISODES, _SEED)
   returns = evaluator.returns(policy_returns.compiled_actions(policy), 0)
   evaluator.close()
-  target = truth.policy_value(
+  target = rollouts.policy_value(
       env_id,
       settings.target_policy(policy),
       gamma,

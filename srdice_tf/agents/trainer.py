@@ -57,6 +57,7 @@ class AgentTrainer:
       config = dataclasses.replace(config, hyperparameters=parameters)
     self.config = config
     self._parameters = parameters = config.hyperparameters
+    factory.check_sizes(config, specs[0])
     self.agent = factory.make_agent(config, *specs)
     self.files = run_files.RunFiles(output_dir)
     self.files.check_config(config)

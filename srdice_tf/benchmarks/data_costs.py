@@ -17,12 +17,12 @@ from tf_agents.system import system_multiprocessing
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf.benchmarks import measure
+from srdice_tf.data.sources import reverb_server
 from srdice_tf.environments import atari
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
-from srdice_tf.replay import directory as directory_lib
-from srdice_tf.replay import reader
-from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import directories
+from srdice_tf.replay import servers
 
 _FRAME_BYTES = 84 * 84
 
@@ -66,12 +66,12 @@ class _Collection:
 
   def __call__(self) -> int:
     with tempfile.TemporaryDirectory() as path:
-      directory = directory_lib.DatasetDirectory(path)
-      server = server_lib.ReplayServer(directory)
+      directory = directories.DatasetDirectory(path)
+      server = servers.ReplayServer(directory)
       start = time.perf_counter()
       collection.collect(self._config, self._policy, server)
       collected = time.perf_counter()
-      reader.read_dataset(server.client, collection.codec_of(self._env))
+      reverb_server.load(server.client, collection.codec_of(self._env))
       self.read_seconds.append(time.perf_counter() - collected)
       self.collect_seconds.append(collected - start)
       server.stop()
@@ -187,7 +187,7 @@ def print_memory_growth(env_id: str, num_transitions: int):
   warm_up = _Collection(env_id, 500)
   warm_up()
   collect = _Collection(env_id, num_transitions)
-  server = server_lib.ReplayServer(capacity=num_transitions)
+  server = servers.ReplayServer(capacity=num_transitions)
   before = _resident_bytes()
   collection.collect(collect._config, collect._policy, server)
   print(_resident_bytes() - before)

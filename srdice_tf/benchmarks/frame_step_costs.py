@@ -10,12 +10,12 @@ from srdice_tf import memory
 from srdice_tf import training
 from srdice_tf.benchmarks import measure
 from srdice_tf.benchmarks import step_costs
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.data import datasets
+from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
-from srdice_tf.experiments import setup
+from srdice_tf.experiments import tasks
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
-from srdice_tf.replay import dataset as dataset_lib
 
 _ENV_ID = 'ALE/Pong-v5'
 _EPISODE = 500
@@ -35,11 +35,11 @@ _DECODER = (
 def steps(num_transitions: int) -> list[measure.Measurement]:
   """Returns ratios of step times, batch 32; the data are random numbers."""
   problem = _problem(num_transitions)
-  config = config_lib.FRAME_PRESETS['fixed']
+  config = presets.preset('fixed', is_frames=True)
   made = registry.make_estimators(['srdice', 'deep_td'], problem, config, 0)
   phases = {p.name: p for e in made.values() for p in e.phases}
-  size, features = config.batch_size, config.num_features
-  hidden = [config.hidden_units] * config.hidden_layers
+  size, features = config['batch_size'], config['num_features']
+  hidden = [config['hidden_units']] * config['hidden_layers']
   actions = problem.inputs.num_actions
   bare = {
       'encoder': _network(size, [*hidden, features, 3136])
@@ -78,7 +78,7 @@ def _problem(size: int):
   num_rows = size + size // _EPISODE + 1
   rows = memory.aligned_empty((num_rows, 84, 84), np.uint8)
   rows[:] = rng.integers(256, size=rows.shape)
-  dataset = dataset_lib.Dataset(
+  dataset = datasets.Dataset.from_rows(
       rows=rows,
       step_types=np.minimum(np.arange(num_rows) % (_EPISODE + 1), 1),
       actions=rng.integers(specs[1].maximum + 1, size=num_rows),
@@ -86,7 +86,7 @@ def _problem(size: int):
       not_done=np.ones(num_rows, np.float32),
       frame_stack=4,
   )
-  return setup.make_problem(policy, dataset, specs, gamma=0.99)
+  return tasks.make_problem(policy, dataset, specs, gamma=0.99)
 
 
 def _random(*shape) -> tf.Tensor:
@@ -162,7 +162,7 @@ def _gather_seconds(problem, size: int) -> float:
   rng = tf.random.Generator.from_seed(0)
 
   def step():
-    batch = problem.dataset.sample(size, rng)
+    batch = problem.sample_logged(size, rng)
     ends = batch.states[0, 0, 0, 0], batch.next_states[0, 0, 0, 0]
     return {'sum': tf.cast(ends[0] + ends[1], tf.float32)}
 

@@ -5,28 +5,28 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 
 from srdice_tf.benchmarks import measure
-from srdice_tf.estimators import expectations as expectations_lib
-from srdice_tf.estimators import features as features_lib
+from srdice_tf.data import datasets
+from srdice_tf.estimators import action_expectations
+from srdice_tf.estimators import feature_maps
 from srdice_tf.estimators import flow
-from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.estimators import statistics as statistics_lib
-from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.estimators import problems
+from srdice_tf.estimators.linear import group_sums
+from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
 from srdice_tf.policies import settings
-from srdice_tf.replay import dataset as dataset_lib
 
 # As HalfCheetah-v4 has them.
 _NUM_STATES, _NUM_ACTIONS, _EPISODE = 17, 6, 1000
 _GOAL = 0.7
 
 
-def _problem(num_transitions: int) -> problem_lib.Problem:
+def _problem(num_transitions: int) -> problems.Problem:
   """Returns a problem of random numbers: speed does not depend on them."""
   rng = np.random.default_rng(0)
   size = num_transitions + -(-num_transitions // _EPISODE)
   step_types = (np.arange(size) % (_EPISODE + 1) > 0).astype(int)
-  dataset = dataset_lib.Dataset(
+  dataset = datasets.Dataset.from_rows(
       rng.normal(size=(size, _NUM_STATES)).astype(np.float32),
       step_types,
       rng.uniform(-1, 1, (size, _NUM_ACTIONS)).astype(np.float32),
@@ -38,10 +38,10 @@ def _problem(num_transitions: int) -> problem_lib.Problem:
       array_spec.BoundedArraySpec((_NUM_ACTIONS,), np.float32, -1.0, 1.0),
   )
   policy = settings.target_policy(base.deterministic_policy(*specs))
-  return problem_lib.Problem(
+  return problems.Problem(
       dataset,
       actions.target_actions(policy),
-      inputs_lib.VectorInputs(*specs),
+      vector_inputs.VectorInputs(*specs),
       0.99,
   )
 
@@ -55,26 +55,26 @@ def accumulating(
   of the reachable floating-point speed.
   """
   problem = _problem(num_transitions)
-  standardisation = features_lib.standardisation(problem)
-  expectations = expectations_lib.Expectations(
+  standardisation = feature_maps.standardisation(problem)
+  expectations = action_expectations.Expectations(
       problem, 4, tf.random.Generator.from_seed(0)
   )
   functions = flow.TestFunctions(expectations, standardisation)
-  accumulator = statistics_lib.Accumulator(expectations, functions)
-  features = features_lib.RandomLayer(
+  accumulator = group_sums.Accumulator(expectations, functions)
+  features = feature_maps.RandomLayer(
       standardisation, num_features, 1.0, np.random.default_rng(0)
   )
   width = num_features + functions.num_functions + 1
   # A multiplication and an addition for each entry: of C beside the test
   # functions and rewards, and of G.
   work = 2 * problem.size * num_features * (width + num_features)
-  chunk = statistics_lib.CHUNK
+  chunk = group_sums.CHUNK
   left = np.random.default_rng(0).normal(size=(chunk, num_features))
   right = np.random.default_rng(1).normal(size=(chunk, width))
   repeats = max(problem.size // chunk, 1)
 
   def ours() -> int:
-    accumulator.statistics(features, 2)
+    accumulator.sums(features, 2)
     accumulator.gram(features)
     return work
 

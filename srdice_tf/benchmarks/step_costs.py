@@ -10,13 +10,13 @@ import tensorflow as tf
 from srdice_tf import environments
 from srdice_tf import training
 from srdice_tf.benchmarks import measure
-from srdice_tf.estimators import base
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.data import datasets
+from srdice_tf.estimators import phases as phases_lib
+from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
-from srdice_tf.experiments import setup
+from srdice_tf.experiments import tasks
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
-from srdice_tf.replay import dataset as dataset_lib
 
 _ENV_ID = 'HalfCheetah-v4'
 _ROUNDS = 5
@@ -42,7 +42,7 @@ class _Pass(NamedTuple):
 def steps(env_id: str = _ENV_ID, num_transitions: int = 50_000):
   """Returns ratios of step times; the data are random numbers."""
   problem = _problem(env_id, num_transitions)
-  config = config_lib.PRESETS['paper']
+  config = presets.preset('paper', is_frames=False)
   estimators = registry.make_estimators(
       [
           'srdice', 'srdice_closed', 'deep_sr', 'deep_td', 'dual_dice',
@@ -94,22 +94,22 @@ def _problem(env_id: str, size: int):
   policy = settings.target_policy(loading.load('untrained', env_id, *specs))
   rng = np.random.default_rng(0)
   shape = size + size // _EPISODE + 1
-  dataset = dataset_lib.Dataset(
+  dataset = datasets.Dataset.from_rows(
       rows=rng.normal(size=(shape, *specs[0].shape)).astype(np.float32),
       step_types=np.minimum(np.arange(shape) % (_EPISODE + 1), 1),
       actions=rng.uniform(-1, 1, (shape, *specs[1].shape)).astype(np.float32),
       rewards=rng.normal(size=shape).astype(np.float32),
       not_done=np.ones(shape, np.float32),
   )
-  return setup.make_problem(policy, dataset, specs, gamma=0.99)
+  return tasks.make_problem(policy, dataset, specs, gamma=0.99)
 
 
 def _passes(inputs, config) -> dict[str, tuple[_Pass, ...]]:
   """Returns what the networks of each phase do in a step."""
-  width, small = config.num_features, config.batch_size
-  large, units = config.ratio_batch_size, config.hidden_units
-  hidden = [inputs.size, *[units] * config.hidden_layers]
-  decoder = [width, *[units] * (config.hidden_layers - 1)]
+  width, small = config['num_features'], config['batch_size']
+  large, units = config['ratio_batch_size'], config['hidden_units']
+  hidden = [inputs.size, *[units] * config['hidden_layers']]
+  decoder = [width, *[units] * (config['hidden_layers'] - 1)]
   f_and_w = (
       _Pass([*hidden, 1], 3 * large),
       _Pass([*hidden, 1], 3 * large, backward=False),
@@ -135,7 +135,7 @@ def _passes(inputs, config) -> dict[str, tuple[_Pass, ...]]:
   }
 
 
-def compare(phase: base.Phase, bare) -> tuple[float, float]:
+def compare(phase: phases_lib.Phase, bare) -> tuple[float, float]:
   """Returns the seconds of a phase's step and of `bare`'s, in turns."""
   phase.prepare()
   call = training.compile_steps(phase.step)
@@ -189,7 +189,7 @@ def repeat(operations):
   return training.compile_steps(step)
 
 
-def _solving(phase: base.Phase) -> float:
+def _solving(phase: phases_lib.Phase) -> float:
   """Returns the seconds of a closed form over features that are there."""
   phase.prepare()
   begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""gymnasium environments behind TF-Agents' PyEnvironment."""
+"""gymnasium environments as TF-Agents PyEnvironments."""
 
 from srdice_tf.environments.finite_mdps import mdp_of
 from srdice_tf.environments.suite import CONTINUOUS_TASKS

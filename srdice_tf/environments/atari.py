@@ -21,8 +21,8 @@ def is_atari(env_id: str) -> bool:
 class FrameSkip(wrappers.AtariPreprocessing):
   """Repeats an action, returns the maximum of the last two grey frames.
 
-  gymnasium's own step keeps a stale picture where the game ends within the
-  repeated frames; the paper asks for the last two frames before the end.
+  gymnasium's own step keeps an old picture if the game ends within the repeated
+  frames; the paper uses the last two frames before the end.
   """
 
   def reset(self, *, seed=None, options=None):
@@ -44,8 +44,8 @@ class FrameSkip(wrappers.AtariPreprocessing):
     return self._get_obs(), total_reward, terminated, truncated, info
 
   def _get_obs(self):
-    # Pool into a new array: the parent pools in place, which would carry the
-    # older frame over into the next maximum when a step ends early.
+    # Pool into a new array. The parent pools in place, so that the older frame
+    # would also be in the next maximum if a step ends early.
     newest = self.obs_buffer[0]
     self.obs_buffer[0] = np.maximum(*self.obs_buffer)
     observation = super()._get_obs()
@@ -63,8 +63,8 @@ def make(env_id: str, max_episode_steps: int | None = None) -> gymnasium.Env:
       repeat_action_probability=0.0,
       full_action_space=False,
   )
-  # Some games start in another way after the first reset than after later
-  # ones; episodes must not depend on what was played before.
+  # Some games start differently after the first reset than after later ones;
+  # episodes must not depend on what was played before.
   env.reset(seed=0)
   env = wrappers.StickyAction(env, STICKY_PROBABILITY)
   env = FrameSkip(

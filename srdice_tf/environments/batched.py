@@ -16,10 +16,10 @@ FIRST, MID, LAST = (
 class BatchedEnvironment(py_environment.PyEnvironment):
   """Steps its environments one after the other into one batch of time steps.
 
-  An environment whose episode ended begins its next one at the following
-  step, as TF-Agents' drivers expect: that step ignores the action and gives
-  FIRST with reward 0, while the others go on. With `single_episode` an
-  environment that ended stays at its last step instead.
+  An environment whose episode ended starts the next one at the following step,
+  as TF-Agents' drivers expect: that step ignores the action and gives FIRST
+  with reward 0, while the others continue. With `single_episode` it stays at
+  its last step instead.
 
   binaries/benchmark.py compares this class with TF-Agents' BatchedPyEnvironment
   and ParallelPyEnvironment and with gymnasium's vector environments.

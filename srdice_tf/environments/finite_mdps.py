@@ -110,17 +110,21 @@ def random_parameters(env_id: str) -> tuple[int, int, int, int]:
   """Returns states, actions, branching and seed of a random MDP's id."""
   match = re.fullmatch(rf'{RANDOM}-(\d+)-(\d+)-(\d+)-(\d+)', env_id)
   if match is None:
-    raise errors.UserError(f'--env={env_id}: expected {_RANDOM_FORM}.')
+    raise errors.UserError('env', env_id, f'expected {_RANDOM_FORM}')
   num_states, num_actions, branching, seed = map(int, match.groups())
   if not (num_actions >= 1 and 1 <= branching <= num_states):
     raise errors.UserError(
-        f'--env={env_id}: expected {_RANDOM_FORM} with at least one state and'
-        ' action and a branching from 1 to the number of states.'
+        'env',
+        env_id,
+        f'expected {_RANDOM_FORM} with at least one state and action and a'
+        ' branching from 1 to the number of states',
     )
   if num_states**2 * num_actions > _MAX_ENTRIES:
     raise errors.UserError(
-        f'--env={env_id}: states * actions * states is'
-        f' {num_states**2 * num_actions:,}, expected {_MAX_ENTRIES:,} or less.'
+        'env',
+        env_id,
+        f'states * actions * states is {num_states**2 * num_actions:,},'
+        f' expected {_MAX_ENTRIES:,} or less',
     )
   return num_states, num_actions, branching, seed
 

@@ -1,4 +1,4 @@
-"""One gymnasium environment behind TF-Agents' PyEnvironment."""
+"""One gymnasium environment as a TF-Agents PyEnvironment."""
 
 import math
 import operator
@@ -22,7 +22,7 @@ def observation_spec(space: spaces.Space, env_id: str, channels_last: bool):
   """Returns the array spec of a gymnasium observation space.
 
   Discrete ones are numbered from 0, wherever the space begins. Whole numbers
-  become floats, but for pictures.
+  become floats, except in pictures.
   """
   if isinstance(space, spaces.Discrete):
     return array_spec.BoundedArraySpec(
@@ -37,8 +37,10 @@ def observation_spec(space: spaces.Space, env_id: str, channels_last: bool):
       return array_spec.BoundedArraySpec(shape, dtype, 0, 255, 'observation')
     return array_spec.ArraySpec(shape, dtype, name='observation')
   raise errors.UserError(
-      f'--env={env_id}: observations of {type(space).__name__} are not'
-      ' supported; expected Box or Discrete.'
+      'env',
+      env_id,
+      f'observations of {type(space).__name__} are not supported; expected Box'
+      ' or Discrete',
   )
 
 
@@ -55,24 +57,28 @@ def action_spec(space: spaces.Space, env_id: str):
   if isinstance(space, spaces.Box) and len(space.shape) == 1 and is_float:
     if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
       raise errors.UserError(
-          f'--env={env_id}: the action bounds are infinite; noise is scaled by'
-          ' the bound, so it must be finite.'
+          'env',
+          env_id,
+          'the action bounds are infinite; noise is scaled by the bound, so it'
+          ' must be finite',
       )
     return array_spec.BoundedArraySpec(
         space.shape, np.float32, space.low, space.high, name='action'
     )
   raise errors.UserError(
-      f'--env={env_id}: actions of {space} are not supported; expected a'
-      ' one-dimensional Box of floats or Discrete.'
+      'env',
+      env_id,
+      f'actions of {space} are not supported; expected a one-dimensional Box of'
+      ' floats or Discrete',
   )
 
 
 class GymnasiumEnvironment(py_environment.PyEnvironment):
   """A gymnasium environment with TF-Agents' specs and time steps.
 
-  Episode k is reset with a seed that depends on (seed, k) only, so that any
-  episode can be begun again on its own (`begin(k)`): how an interrupted
-  collection gets its environments back.
+  Episode k is reset with a seed that depends only on (seed, k), so any episode
+  can be started again on its own (`begin(k)`). That is how an interrupted
+  collection restores its environments.
   """
 
   def __init__(self, env: gymnasium.Env, seed: int, frame_stack: int = 0):
@@ -95,7 +101,7 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
         env.observation_space, self._env_id, channels_last=frame_stack > 0
     )
     self._action_spec = action_spec(env.action_space, self._env_id)
-    # Of discrete actions and observations; None for others.
+    # Only for discrete actions and observations, else None.
     self._first_action = _first(env.action_space)
     self._first_observation = _first(env.observation_space)
     self._shape = env.observation_space.shape
@@ -120,7 +126,7 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
     self._episode = self._episode + 1 if episode is None else episode
     self._num_steps = 0
     sequence = np.random.SeedSequence([self._seed, self._episode])
-    # The generated word must fit a C int: ALE and Box2D take no more.
+    # The seed must fit a C int: ALE and Box2D take nothing larger.
     self._reset_seed = int(sequence.generate_state(1)[0] >> 1)
     try:
       observation, _ = self._env.reset(seed=self._reset_seed)
@@ -189,7 +195,7 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
     return np.asarray(state, np.int64)
 
   def _check_type(self, observation: np.ndarray, dtype: np.dtype):
-    """Refuses what a conversion would mangle."""
+    """Raises an error if a conversion would change the values."""
     if dtype.kind == 'f':
       fits = observation.dtype.kind in 'fiub'
     else:
@@ -202,14 +208,14 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
       )
 
   def _raised(self, error: BaseException) -> errors.UserCodeError:
-    """Returns the failure of an environment that raised or would exit."""
+    """Returns the error for an environment that raised or wanted to exit."""
     details = user_code.traceback_of(error)
     return self._failure(user_code.summary(error), details)
 
   def _failure(self, what: str, details: str = '') -> errors.UserCodeError:
     where = f'step {self._num_steps}' if self._num_steps else 'its reset'
     return errors.UserCodeError(
-        f'--env={self._env_id}: episode {self._episode}, {where}: {what} (reset'
+        f'env={self._env_id}: episode {self._episode}, {where}: {what} (reset'
         f' with seed {self._reset_seed}).',
         details,
     )
@@ -234,9 +240,9 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
   def close(self):
     try:
       self._env.close()
-    except (Exception, SystemExit) as error:  # What it gave is still good.
+    except (Exception, SystemExit) as error:  # Its data are still good.
       what = user_code.summary(error)
-      message = f'--env={self._env_id}: cannot be closed: {what}'
+      message = f'env={self._env_id}: cannot be closed: {what}'
       warnings.warn(message, stacklevel=2)
 
 
@@ -252,5 +258,5 @@ def _is_finite_number(reward) -> bool:
 
 
 def _all_finite(values: np.ndarray) -> bool:
-  # The product is the faster one, but can overflow.
+  # The product is faster but can overflow.
   return math.isfinite(np.vdot(values, values)) or np.isfinite(values).all()

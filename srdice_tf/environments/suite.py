@@ -1,5 +1,7 @@
 """Loads environments by their id."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import difflib
 import importlib
 import warnings
@@ -32,8 +34,8 @@ CONTINUOUS_TASKS = (
 
 
 def _warn(message: str):
-  """Takes MuJoCo's warnings, which it would log into the current directory."""
-  if 'is deprecated' not in message:  # Its own models are written that way.
+  """Takes MuJoCo's warnings, so that it does not log them to a file."""
+  if 'is deprecated' not in message:  # Its own models cause that one.
     warnings.warn(f'MuJoCo: {message}', stacklevel=2)
 
 
@@ -79,17 +81,27 @@ def load_batch(
     seed: int = 0,
     max_episode_steps: int | None = None,
     single_episode: bool = False,
+    count: Callable[[int], Iterable[int]] = range,
 ) -> batched.BatchedEnvironment:
-  """Returns `num_envs` environments that step together, seeded apart."""
+  """Returns `num_envs` environments that step together, seeded apart.
+
+  Args:
+    env_id: of each.
+    num_envs: how many.
+    seed: of all of them.
+    max_episode_steps: replaces the environment's own time limit.
+    single_episode: whether each stays at the end of its first episode.
+    count: counts them while they are made.
+  """
   envs = [
       load(env_id, seed * 1_000_003 + i, max_episode_steps)
-      for i in range(num_envs)
+      for i in count(num_envs)
   ]
   return batched.BatchedEnvironment(envs, single_episode)
 
 
 def description(env_id: str) -> dict:
-  """Returns what fixes the meaning of the environment's data."""
+  """Returns the settings that data of the environment depend on."""
   if atari.is_atari(env_id):
     return {'id': env_id, **atari.preprocessing()}
   return {'id': env_id, **_ARGUMENTS.get(env_id, {})}
@@ -113,11 +125,11 @@ def _spec(env_id: str):
     near = difflib.get_close_matches(
         env_id, gymnasium.registry.keys(), n=3, cutoff=0.5
     )
-    hint = f" Did you mean {', '.join(near)}?" if near else ''
+    hint = f"; similar are {', '.join(near)}" if near else ''
     raise errors.UserError(
-        f'--env={env_id}: no such environment.{hint}'
+        'env', env_id, f'no such environment{hint}'
     ) from error
-  except (Exception, SystemExit) as error:  # Of a module that an id names.
+  except (Exception, SystemExit) as error:  # From the module in the id.
     raise _cannot_be_made(env_id, error) from error
 
 
@@ -134,15 +146,17 @@ def _make(env_id: str, max_episode_steps: int | None) -> gymnasium.Env:
         disable_env_checker=True,
         **_ARGUMENTS.get(env_id, {}),
     )
-    _ = env.observation_space, env.action_space  # It must have both.
+    _ = env.observation_space, env.action_space  # Fails if one is missing.
     return env
   except (Exception, SystemExit) as error:
     raise _cannot_be_made(env_id, error) from error
 
 
 def _cannot_be_made(env_id: str, error: BaseException) -> errors.UserError:
-  message = f'--env={env_id}: cannot be made: '
   if isinstance(error, (gymnasium.error.Error, ImportError)):
-    return errors.UserError(message + str(error).strip().splitlines()[0])
-  message += f'{user_code.summary(error)}.'
-  return errors.UserCodeError(message, user_code.traceback_of(error))
+    reason = str(error).strip().splitlines()[0]
+    return errors.UserError('env', env_id, f'cannot be made: {reason}')
+  return errors.UserCodeError(
+      f'env={env_id}: cannot be made: {user_code.summary(error)}.',
+      user_code.traceback_of(error),
+  )

@@ -1,4 +1,4 @@
-"""What users' environments raise, as a line and the traceback below it."""
+"""Errors of users' environments, as one line and a traceback."""
 
 import os
 import traceback

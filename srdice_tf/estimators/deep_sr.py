@@ -1,33 +1,48 @@
 """Deep SR: the value from psi and weights that fit the reward."""
 
+import dataclasses
+
 import tensorflow as tf
 
 from srdice_tf import losses
-from srdice_tf.estimators import base
-from srdice_tf.estimators import representation as representation_lib
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import gradient_steps
+from srdice_tf.estimators import interface
+from srdice_tf.estimators import phases
 from srdice_tf.networks import encoder
+from srdice_tf.networks import layers
 
 
-class DeepSR(base.Estimator):
+@dataclasses.dataclass(frozen=True)
+class DeepSRConfig(config_fields.FeatureWeights):
+  """How w is learned; RepresentationConfig has phi and psi."""
+
+
+class DeepSR(interface.Estimator):
   """(1-gamma) E[w.psi(s0, a0)] with w fitted to r by Adam."""
 
-  def __init__(self, representation: representation_lib.Representation, seed):
-    super().__init__(
-        'deep_sr', representation.problem, representation.config, seed
-    )
-    self._representation = representation
-    self._product = encoder.FeatureProduct(self.config, self.init_rng)
-    self._optimizer = base.ratio_adam(self.config)
+  NAME = 'deep_sr'
+  Config = DeepSRConfig
+
+  def __init__(self, problem, config, seed, shared):
+    super().__init__(problem, config, seed, shared)
+    self._representation = shared.representation
+    self._product = encoder.FeatureProduct(config, self.init_rng)
+    self._optimizer = layers.adam(config.weight_rate, config.weight_epsilon)
     self.phases = (
-        *representation.phases,
-        base.Phase(
-            'deep_sr',
-            self.config.updates,
+        *self._representation.phases,
+        phases.Phase(
+            self.NAME,
+            config.updates,
             self._step,
             self._prepare,
-            cost=base.feature_step_cost(self.config),
+            cost=config.step_cost,
         ),
     )
+
+  @classmethod
+  def shared_parts(cls, config):
+    return ('representation',)
 
   def _prepare(self):
     self._representation.prepare_starts()
@@ -39,8 +54,8 @@ class DeepSR(base.Estimator):
         [self.config.ratio_batch_size], 0, features.shape[0], tf.int32
     )
     batch = tf.gather(features, index)  # [B, F]
-    rewards = tf.gather(self.problem.dataset.rewards, index)  # [B]
-    loss = base.gradient_step(
+    rewards = tf.gather(self.problem.rewards, index)  # [B]
+    loss = gradient_steps.gradient_step(
         self._optimizer,
         self._product.trainable_variables,
         lambda: losses.mean_squared_error(self._product(batch), rewards),

@@ -1,52 +1,40 @@
 """Deep TD: fitted Q evaluation with a target network."""
 
+import dataclasses
+import functools
+
 import tensorflow as tf
 
-from srdice_tf import losses
-from srdice_tf.estimators import base
-from srdice_tf.networks import layers
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import interface
+from srdice_tf.estimators import random_streams
 
 
-class DeepTD(base.Estimator):
+@dataclasses.dataclass(frozen=True)
+class DeepTDConfig(config_fields.StartPool):
+  """The start pairs; ValueFunctionConfig has the training of Q."""
+
+
+class DeepTD(interface.Estimator):
   """(1-gamma) E[Q(s0, a0)]."""
 
-  def __init__(self, problem, config, seed):
-    super().__init__('deep_td', problem, config, seed)
-    network = lambda: problem.inputs.network(1, config, self.init_rng)
-    self._q, self._target = network(), network()
-    self._target.set_weights(self._q.get_weights())
-    self._num_updates = tf.Variable(0, dtype=tf.int64, name='num_updates')
-    self._optimizer = layers.adam(config.learning_rate, config.adam_epsilon)
-    self._starts = None
-    self.phases = (
-        base.Phase(
-            'deep_td', config.updates, self._step, self._prepare, cost=0.7
-        ),
-    )
+  NAME = 'deep_td'
+  Config = DeepTDConfig
 
-  def _prepare(self):
-    rng = base.generator(self.seed, base.START_POOL)
-    self._starts = self.problem.start_pool(self.config.start_pool, rng)
+  def __init__(self, problem, config, seed, shared):
+    super().__init__(problem, config, seed, shared)
+    self._value_function = shared.value_function
+    self.phases = self._value_function.phases
 
-  def _step(self):
-    batch = self.problem.sample(self.config.batch_size, self.rng)
-    target = losses.bootstrap_target(
-        batch.rewards,
-        self._target(batch.next_inputs)[:, 0],
-        self.problem.gamma,
-        batch.not_done,
-    )
-    variables = self._q.trainable_variables
-    loss = base.gradient_step(
-        self._optimizer,
-        variables,
-        lambda: losses.mean_squared_error(self._q(batch.inputs)[:, 0], target),
-    )
-    base.update_target(
-        self._target, self._q, self.config, self._num_updates, loss
-    )
-    return {'loss': loss}
+  @classmethod
+  def shared_parts(cls, config):
+    return ('value_function',)
+
+  @functools.cached_property
+  def _starts(self):
+    rng = random_streams.generator(self.seed, random_streams.START_POOL)
+    return self.problem.start_pool(self.config.start_pool, rng)  # P pairs
 
   def estimate(self):
-    values = self.problem.map_inputs(self._q, self._starts)  # [P, 1]
-    return (1.0 - self.problem.gamma) * tf.reduce_mean(values)
+    values = self.problem.map_inputs(self._value_function, self._starts)
+    return (1.0 - self.problem.gamma) * tf.reduce_mean(values)  # of [P, 1]

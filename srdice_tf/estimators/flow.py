@@ -1,4 +1,4 @@
-"""How well density ratios fit the flow of the target policy: no truth needed.
+"""How well density ratios fit the flow of the target policy, without truth.
 
 The true ratio satisfies for every function f
 
@@ -7,32 +7,35 @@ The true ratio satisfies for every function f
 The flow residual is the root mean square of the difference over random f.
 """
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
 from srdice_tf import losses
 from srdice_tf import memory
-from srdice_tf.estimators import expectations as expectations_lib
-from srdice_tf.estimators import features as features_lib
-from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import action_expectations
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import feature_maps
+from srdice_tf.estimators import problems
 
 NUM_FUNCTIONS = 200
-# See features.RandomLayer. Functions that vary more quickly differ at s and s'
-# like noise, and its sampling error hides what the ratios miss.
+# See feature_maps.RandomLayer. Functions that vary more quickly differ at s and
+# s' like noise, and its sampling error hides what the ratios miss.
 _SCALES = (0.125, 0.25, 0.5)
-_MOST_TRANSITIONS = 50_000  # That trained ratios are scored on.
-_CHUNK = 1024  # Of these, the functions are computed together.
-_SEED = 20_210_718  # Not a run's: all runs are measured by the same functions.
+_MOST_TRANSITIONS = 50_000  # The most that trained ratios are scored on.
+_CHUNK = 1024  # Transitions whose functions are computed together.
+_SEED = 20_210_718  # Fixed, so that all runs have the same functions.
 
 
 class TestFunctions:
   """Cosines of random sums of (s, a), each with root mean square 1."""
 
-  __test__ = False  # Tells pytest that these are no tests.
+  __test__ = False  # Tells pytest that this is no test.
 
   def __init__(
       self,
-      expectations: expectations_lib.Expectations,
+      expectations: action_expectations.Expectations,
       standardisation: tuple[np.ndarray, np.ndarray],
       num_functions: int = NUM_FUNCTIONS,
   ):
@@ -40,7 +43,7 @@ class TestFunctions:
     self._expectations = expectations
     problem = expectations.problem
     self._problem = problem
-    self._functions = features_lib.RandomLayer(
+    self._functions = feature_maps.RandomLayer(
         standardisation,
         num_functions,
         np.resize(_SCALES, num_functions),
@@ -50,7 +53,7 @@ class TestFunctions:
     )
     self.num_functions = num_functions
     total = tf.zeros([num_functions])
-    for index in problem_lib.chunks(problem.size, _CHUNK):
+    for index in problems.chunks(problem.size, _CHUNK):
       values = self._functions(problem.state_actions(index))  # [B, J]
       total += tf.reduce_sum(tf.square(values), axis=0)
     self._size = tf.sqrt(total / problem.size)  # [J]
@@ -74,31 +77,40 @@ def discounted_difference(features, expectations, index, now=None):
   if now is None:
     now = features(problem.state_actions(index))
   after = features.expected(expectations.next_support(index))
-  not_done = tf.gather(problem.dataset.not_done, index)[:, None]  # [B, 1]
+  not_done = tf.gather(problem.not_done, index)[:, None]  # [B, 1]
   return now - problem.gamma * not_done * after
+
+
+@dataclasses.dataclass(frozen=True)
+class FlowTestConfig(config_fields.NextActions):
+  """How expectations of the test functions are computed."""
 
 
 class FlowTest:
   """Test functions over a data set, for any ratios of its transitions."""
 
-  def __init__(self, problem: problem_lib.Problem, num_samples: int = 4):
+  Config = FlowTestConfig
+
+  def __init__(self, problem: problems.Problem, config: FlowTestConfig):
     """Computes the functions over the data, once.
 
     Args:
       problem: whose transitions the ratios weight.
-      num_samples: actions at each s'; see Expectations.
+      config: with the number of actions at each s'; see Expectations.
     """
     problem, self._every = problem.thinned(_MOST_TRANSITIONS)
     rng = tf.random.Generator.from_seed(_SEED)
-    expectations = expectations_lib.Expectations(problem, num_samples, rng)
+    expectations = action_expectations.Expectations(
+        problem, config.linear_next_actions, rng
+    )
     functions = TestFunctions(
-        expectations, features_lib.standardisation(problem)
+        expectations, feature_maps.standardisation(problem)
     )
     self._gamma = problem.gamma
-    self._differences = problem_lib.map_chunks(
+    self._differences = problems.map_chunks(
         functions.differences, problem.size, _CHUNK
     )  # [n / every, J]
-    starts = problem_lib.map_chunks(
+    starts = problems.map_chunks(
         functions.starts, problem.num_starts, _CHUNK
     )  # [m, J]
     self._starts = tf.reduce_mean(starts, 0)  # [J]

@@ -1,24 +1,52 @@
 """GradientDICE: min over w, max over f and u, single steps in turn."""
 
+import dataclasses
+
 import tensorflow as tf
 
 from srdice_tf import losses
-from srdice_tf.estimators import base
+from srdice_tf import ranges
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import gradient_steps
 from srdice_tf.estimators import neural_dice
+from srdice_tf.networks import layers
+
+
+@dataclasses.dataclass(frozen=True)
+class GradientDICEConfig(neural_dice.NeuralDICEConfig, config_fields.RatioAdam):
+  """Rates and penalties of GradientDICE.
+
+  Attributes:
+    gradient_dice_learning_rate: Learning rate of GradientDICE's f and w.
+    gradient_dice_u_learning_rate: Learning rate of GradientDICE's u.
+    gradient_dice_norm_weight: Weight lambda of the normalisation in
+      GradientDICE.
+    gradient_dice_f_penalty: Whether GradientDICE's objective has the term
+      -1/2 E[f^2].
+  """
+
+  gradient_dice_learning_rate: float = ranges.positive(1e-5)
+  gradient_dice_u_learning_rate: float = ranges.positive(1e-2)
+  gradient_dice_norm_weight: float = ranges.at_least(0, 1.0)
+  gradient_dice_f_penalty: bool = True
 
 
 class GradientDICE(neural_dice.NeuralDICE):
   """With a penalty, by the scalar u, that keeps the mean ratio at 1."""
 
-  def __init__(self, problem, config, seed):
-    super().__init__(
-        'gradient_dice', problem, config, seed, 'relu',
-        config.gradient_dice_learning_rate,
-    )
+  NAME = 'gradient_dice'
+  Config = GradientDICEConfig
+  ACTIVATION = 'relu'
+
+  def __init__(self, problem, config, seed, shared):
+    super().__init__(problem, config, seed, shared)
     self._u = tf.Variable(0.0, name='u')
-    self._u_optimizer = base.ratio_adam(
-        config, config.gradient_dice_u_learning_rate
+    self._u_optimizer = layers.adam(
+        config.gradient_dice_u_learning_rate, config.weight_epsilon
     )
+
+  def _learning_rate(self):
+    return self.config.gradient_dice_learning_rate
 
   def _step(self):
     batch, starts = self._sample()
@@ -34,13 +62,13 @@ class GradientDICE(neural_dice.NeuralDICE):
       )
 
     # No term has both f and u: their order does not matter.
-    loss = base.gradient_step(
+    loss = gradient_steps.gradient_step(
         (self._f_optimizer, self._u_optimizer),
         (self._f.trainable_variables, [self._u]),
         lambda: -objective(),
     )
     with tf.control_dependencies([loss]):
-      value = base.gradient_step(
+      value = gradient_steps.gradient_step(
           self._w_optimizer, self._w.trainable_variables, objective
       )
       u = self._u + 0.0

@@ -1,31 +1,57 @@
 """What DualDICE and GradientDICE share: networks f and w, steps in turn."""
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
 from srdice_tf import losses
-from srdice_tf.estimators import base
-from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import interface
+from srdice_tf.estimators import phases
+from srdice_tf.estimators import problems
 from srdice_tf.networks import layers
 
 
-class NeuralDICE(base.RatioEstimator):
+@dataclasses.dataclass(frozen=True)
+class NeuralDICEConfig(
+    config_fields.Networks,
+    config_fields.AdamEpsilon,
+    config_fields.Updates,
+    config_fields.RatioMinibatches,
+    config_fields.Ratios,
+):
+  """Networks f and w, and their training."""
+
+  def needed_bytes(self):
+    return {**super().needed_bytes(), 'ratio_batch_size': self.bytes_of_batch}
+
+
+class NeuralDICE(interface.RatioEstimator):
   """Ratio w(s, a), a network of its own, beside an adversary f(s, a)."""
 
-  def __init__(self, name, problem, config, seed, activation, learning_rate):
-    super().__init__(name, problem, config, seed)
+  ACTIVATION: str
+
+  def __init__(self, problem, config, seed, shared):
+    super().__init__(problem, config, seed, shared)
     network = lambda: problem.inputs.network(
-        1, config, self.init_rng, activation
+        1, config, self.init_rng, self.ACTIVATION
     )
+    adam = lambda: layers.adam(self._learning_rate(), config.adam_epsilon)
     self._f, self._w = network(), network()
-    self._f_optimizer = layers.adam(learning_rate, config.adam_epsilon)
-    self._w_optimizer = layers.adam(learning_rate, config.adam_epsilon)
-    cost = 1.6 * config.ratio_batch_size / config.batch_size
-    self.phases = (base.Phase(name, config.updates, self._step, cost=cost),)
+    self._f_optimizer, self._w_optimizer = adam(), adam()
+    cost = 1.6 * config.ratio_batch_size
+    self.phases = (
+        phases.Phase(self.NAME, config.updates, self._step, cost=cost),
+    )
     self._known_weights = np.empty(0)
     self._known_ratios = None
     self._interim_ratios = None
     self._at = None
+
+  def _learning_rate(self) -> float:
+    """Returns the rate of f and w."""
+    raise NotImplementedError
 
   def _step(self) -> dict[str, tf.Tensor]:
     """Draws a minibatch, updates f and w in turn, returns metrics."""
@@ -40,7 +66,7 @@ class NeuralDICE(base.RatioEstimator):
 
   def _values(self, batch, starts) -> losses.DiceValues:
     f = self._f(
-        problem_lib.concat([batch.inputs, batch.next_inputs, starts])
+        problems.concat([batch.inputs, batch.next_inputs, starts])
     )  # [3 B, 1]
     now, after, start = tf.split(f[:, 0], 3)  # [B] each
     w = self._w(batch.inputs)[:, 0]  # [B]
@@ -60,14 +86,14 @@ class NeuralDICE(base.RatioEstimator):
       return self.estimate()
     if self._interim_ratios is None:
       thin, _ = self.problem.thinned(self.problem.inputs.interim_size)
-      self._interim_rewards = thin.dataset.rewards
+      self._interim_rewards = thin.rewards
       self._interim_ratios = thin.over_data(self.ratio)
     return tf.reduce_mean(self._interim_ratios() * self._interim_rewards)
 
   def ratios(self):
-    """Returns the ratios [n], computed anew only if w has changed.
+    """Returns the ratios [n]; computes them again only if w has changed.
 
-    Over many frames that takes minutes, and a report needs them several times.
+    With many frames that takes minutes, and a report needs them several times.
     """
     weights = np.concatenate(
         [v.numpy().ravel() for v in self._w.trainable_variables]

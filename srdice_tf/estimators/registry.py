@@ -1,75 +1,73 @@
 """Estimators by name. A new one is a file, a line here and a test."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
-import functools
 
 from srdice_tf import errors
-from srdice_tf import limits
 from srdice_tf import ranges
-from srdice_tf.estimators import base
-from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import deep_sr
 from srdice_tf.estimators import deep_td
 from srdice_tf.estimators import dual_dice
 from srdice_tf.estimators import gradient_dice
-from srdice_tf.estimators import linear_srdice
-from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.estimators import representation
+from srdice_tf.estimators import interface
+from srdice_tf.estimators import problems
+from srdice_tf.estimators import shared
 from srdice_tf.estimators import srdice
 from srdice_tf.estimators import srdice_closed
-from srdice_tf.estimators import tabular_dual_dice
-from srdice_tf.estimators import tabular_srdice
+from srdice_tf.estimators.linear import linear_srdice
+from srdice_tf.estimators.tabular import tabular_dual_dice
+from srdice_tf.estimators.tabular import tabular_srdice
 
-# Those over the successor representation share one.
-_OVER_REPRESENTATION = {
+ESTIMATORS: dict[str, type[interface.Estimator]] = {
     'srdice': srdice.SRDICE,
     'srdice_closed': srdice_closed.SRDICEClosed,
     'deep_sr': deep_sr.DeepSR,
-}
-_OTHERS = {
     'deep_td': deep_td.DeepTD,
     'dual_dice': dual_dice.DualDICE,
     'gradient_dice': gradient_dice.GradientDICE,
     'tabular_srdice': tabular_srdice.TabularSRDICE,
     'tabular_dual_dice': tabular_dual_dice.TabularDualDICE,
+    'linear_srdice': linear_srdice.LinearSRDICE,
 }
-_LINEAR = 'linear_srdice'  # Over the representation only if asked to.
-NAMES = (*_OVER_REPRESENTATION, *_OTHERS, _LINEAR)
 
 
 def check_names(names: Sequence[str]):
-  """Raises an error if a name is unknown or there twice, or there is none."""
+  """Raises a UserError if a name is unknown or repeated, or there is none."""
   ranges.check_list('algo', names)
   for name in names:
-    if name not in NAMES:
+    if name not in ESTIMATORS:
       raise errors.UserError(
-          f"--algo={name}: no such estimator; there are {', '.join(NAMES)}."
+          'algo', name, f'no such estimator; there are {", ".join(ESTIMATORS)}'
       )
 
 
 def make_estimators(
     names: Sequence[str],
-    problem: problem_lib.Problem,
-    config: config_lib.Config,
+    problem: problems.Problem,
+    hyperparameters,
     seed: int,
-) -> dict[str, base.Estimator]:
-  """Returns estimators by name; what they can share they share."""
+    held_out: problems.Problem | None = None,
+    count: Callable[[int], Iterable[int]] = range,
+) -> dict[str, interface.Estimator]:
+  """Returns estimators by name, which share what they have in common.
+
+  Args:
+    names: of the estimators.
+    problem: what is fitted.
+    hyperparameters: hyperparameters.Hyperparameters.
+    seed: of everything random.
+    held_out: what is not fitted but scored on, if anything.
+    count: counts long work, and may say how long it is going to take.
+
+  Raises:
+    UserError: if a name is unknown, or a method cannot be used for the problem.
+  """
   check_names(names)
-  if any(name in _OVER_REPRESENTATION for name in names):
-    limits.check_memory(
-        'num_features', config.num_features, lambda f: 4 * problem.size * f
-    )
-  shared = functools.cache(
-      lambda: representation.Representation(problem, config, seed)
-  )
-  estimators = {}
+  parts = shared.Shared(problem, hyperparameters, seed, held_out, count)
+  made = {}
   for name in names:
-    if name in _OVER_REPRESENTATION:
-      estimators[name] = _OVER_REPRESENTATION[name](shared(), seed)
-    elif name == _LINEAR:
-      estimators[name] = linear_srdice.LinearSRDICE(
-          problem, config, seed, shared
-      )
-    else:
-      estimators[name] = _OTHERS[name](problem, config, seed)
-  return estimators
+    method = ESTIMATORS[name]
+    config = hyperparameters.of(method.Config)
+    made[name] = method(problem, config, seed, parts)
+  return made

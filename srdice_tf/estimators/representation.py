@@ -1,33 +1,88 @@
 """Phases 1 and 2 of SR-DICE and Deep SR: phi, and its successor psi."""
 
+import dataclasses
 import functools
 
-import numpy as np
 import tensorflow as tf
 
+from srdice_tf import limits
 from srdice_tf import losses
-from srdice_tf.estimators import base
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.estimators import linear
-from srdice_tf.estimators import problem as problem_lib
+from srdice_tf import ranges
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import gradient_steps
+from srdice_tf.estimators import least_squares
+from srdice_tf.estimators import phases
+from srdice_tf.estimators import problems
+from srdice_tf.estimators import random_streams
 from srdice_tf.networks import layers
+
+_NAME = 'representation'
+
+
+@dataclasses.dataclass(frozen=True)
+class RepresentationConfig(
+    config_fields.TargetNetworks,
+    config_fields.SuccessorSteps,
+    config_fields.NumFeatures,
+    config_fields.StartPool,
+):
+  """Encoder-decoder, successor representation and what w is fitted to.
+
+  Attributes:
+    encoder_steps: T1, the updates of the encoder-decoder.
+    next_state_weight: Weight of the next state in the encoder-decoder's loss.
+    action_weight: Weight of the action in the encoder-decoder's loss.
+    reward_weight: Weight of the reward in the encoder-decoder's loss.
+    feature_weight: Weight of mean(phi^2) in the encoder-decoder's loss, on
+      frames.
+    mask_terminal_frame: Whether the encoder-decoder ignores the frame after a
+      terminal state.
+    ridge: Ridge of SR-DICE's closed form, added to E[phi phi^T] as a share of
+      its mean diagonal.
+  """
+
+  encoder_steps: int = ranges.at_least(0, 30_000)
+  next_state_weight: float = ranges.at_least(0, 1.0)
+  action_weight: float = ranges.at_least(0, 1.0)
+  reward_weight: float = ranges.at_least(0, 0.1)
+  feature_weight: float = ranges.at_least(0, 0.1)
+  mask_terminal_frame: bool = True
+  ridge: float = ranges.at_least(0, 1e-6)
+
+  def needed_bytes(self):
+    return {
+        **super().needed_bytes(),
+        # E[phi phi^T], its factor and what it is summed from, in float64.
+        'num_features': lambda f: 32 * f * f + 16 * f * self.hidden_units,
+        'start_pool': lambda size: 4 * size * self.num_features,  # psi
+    }
 
 
 class Representation(tf.Module):
   """Features phi(s, a) and psi(s, a) = E[sum_t gamma^t phi(s_t, a_t)]."""
 
+  Config = RepresentationConfig
+
   def __init__(
       self,
-      problem: problem_lib.Problem,
-      config: config_lib.Config,
+      problem: problems.Problem,
+      config: RepresentationConfig,
       seed: int,
   ):
-    super().__init__(name='representation')
+    """Makes the networks.
+
+    Raises:
+      UserError: if phi over the data does not fit the memory.
+    """
+    super().__init__(name=_NAME)
+    limits.check_memory(
+        'num_features', config.num_features, lambda f: 4 * problem.size * f
+    )
     self.problem = problem
     self.config = config
     self._seed = seed
-    self._rng = base.generator(seed, 'representation')
-    rng = np.random.default_rng([seed, base.stable_hash('representation')])
+    self._rng = random_streams.generator(seed, _NAME)
+    rng = random_streams.numpy_generator(seed, _NAME)
     self._encoder = problem.inputs.encoder_decoder(config, rng)
     network = lambda: problem.inputs.network(config.num_features, config, rng)
     self._successor, self._target = network(), network()
@@ -42,14 +97,18 @@ class Representation(tf.Module):
     self._start_successors = None
     self._mean_reward_features = None
     self.phases = (
-        base.Phase(
-            'encoder', config.encoder_steps, self._encoder_step, cost=1.2
+        phases.Phase(
+            'encoder',
+            config.encoder_steps,
+            self._encoder_step,
+            cost=1.2 * config.batch_size,
         ),
-        base.Phase(
+        phases.Phase(
             'successor',
             config.successor_steps,
             self._successor_step,
             self.prepare,
+            cost=config.batch_size,
         ),
     )
 
@@ -57,7 +116,7 @@ class Representation(tf.Module):
     return layers.adam(self.config.learning_rate, self.config.adam_epsilon)
 
   def encode(self, inputs: tf.Tensor) -> tf.Tensor:
-    """Returns phi [B, F] of (s, a), which may depend on s alone."""
+    """Returns phi [B, F] of (s, a); with frames it depends on s alone."""
     return self._encoder.encode(inputs)
 
   def successor(self, inputs: tf.Tensor) -> tf.Tensor:
@@ -76,42 +135,43 @@ class Representation(tf.Module):
 
   @property
   def start_successors(self) -> tf.Tensor:
-    """psi(s0, a0) [P, F] of a pool, in random order; after `prepare_starts`."""
+    """psi(s0, a0) [P, F] of the pool, shuffled; after `prepare_starts`."""
     return self._start_successors
 
   @property
   def mean_start_successor(self) -> tf.Tensor:
-    """E[psi(s0, a0)] [F] of that pool, in float64."""
+    """E[psi(s0, a0)] [F] over the pool, in float64."""
     return tf.reduce_mean(tf.cast(self._start_successors, tf.float64), 0)
 
   @property
   def mean_reward_features(self) -> tf.Tensor:
-    """E[r phi] [F] of the data set, in float64; after `prepare_starts`."""
+    """E[r phi] [F] over the data set, in float64; after `prepare_starts`."""
     return self._mean_reward_features
 
   def mean_feature(self) -> float:
     """Returns the mean of phi over data and features, the unit of w."""
     ones = tf.ones([self.problem.size])
-    return float(tf.reduce_mean(linear.mean_product(self._features, ones)))
+    means = least_squares.mean_product(self._features, ones)  # [F]
+    return float(tf.reduce_mean(means))
 
   def prepare_starts(self):
     """Computes what w is fitted to, once psi is frozen too."""
     self.prepare()
     if self._start_successors is not None:
       return
-    # All methods that share phi and psi share the pool: it is the seed's.
-    rng = base.generator(self._seed, base.START_POOL)
+    # The pool depends on the seed only, so that all methods have the same.
+    rng = random_streams.generator(self._seed, random_streams.START_POOL)
     pool = self.problem.start_pool(self.config.start_pool, rng)  # P pairs
     successors = self.problem.map_inputs(self._compiled_successor, pool)
     order = tf.argsort(rng.uniform([successors.shape[0]]))
     self._start_successors = tf.gather(successors, order)
-    self._mean_reward_features = linear.mean_product(
-        self._features, self.problem.dataset.rewards
+    self._mean_reward_features = least_squares.mean_product(
+        self._features, self.problem.rewards
     )
 
   @functools.cached_property
-  def _least_squares(self) -> linear.LeastSquares:
-    return linear.LeastSquares(self._features, self.config.ridge)
+  def _least_squares(self) -> least_squares.LeastSquares:
+    return least_squares.LeastSquares(self._features, self.config.ridge)
 
   def ratio_weights(self) -> tf.Tensor:
     """Returns w* [F] in float64: w*.phi is SR-DICE's ratio in closed form."""
@@ -132,7 +192,7 @@ class Representation(tf.Module):
         'feature': config.feature_weight,
     }
     batch = self.problem.sample(config.batch_size, self._rng)
-    loss = base.gradient_step(
+    loss = gradient_steps.gradient_step(
         self._encoder_optimizer,
         self._encoder.trainable_variables,
         lambda: losses.encoder_decoder_loss(
@@ -150,14 +210,14 @@ class Representation(tf.Module):
         batch.not_done,
     )
     variables = self._successor.trainable_variables
-    loss = base.gradient_step(
+    loss = gradient_steps.gradient_step(
         self._successor_optimizer,
         variables,
         lambda: losses.mean_squared_error(
             self._successor(batch.inputs), target
         ),
     )
-    base.update_target(
+    gradient_steps.update_target(
         self._target, self._successor, self.config, self._num_updates, loss
     )
     return {'loss': loss}

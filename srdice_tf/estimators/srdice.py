@@ -1,43 +1,58 @@
 """SR-DICE: density ratios from the successor representation (algorithm 1)."""
 
+import dataclasses
+
 import tensorflow as tf
 
 from srdice_tf import errors
 from srdice_tf import losses
-from srdice_tf.estimators import base
-from srdice_tf.estimators import linear
-from srdice_tf.estimators import representation as representation_lib
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import gradient_steps
+from srdice_tf.estimators import interface
+from srdice_tf.estimators import least_squares
+from srdice_tf.estimators import phases
 from srdice_tf.networks import encoder
+from srdice_tf.networks import layers
 
 
-class SRDICE(base.RatioEstimator):
+@dataclasses.dataclass(frozen=True)
+class SRDICEConfig(config_fields.FeatureWeights, config_fields.Ratios):
+  """How w is learned; RepresentationConfig has phi and psi."""
+
+
+class SRDICE(interface.RatioEstimator):
   """Ratio w.phi(s, a), with w learned by Adam; the closed form beside it."""
 
-  def __init__(self, representation: representation_lib.Representation, seed):
-    super().__init__(
-        'srdice', representation.problem, representation.config, seed
-    )
-    self._representation = representation
-    self._product = encoder.FeatureProduct(self.config, self.init_rng)
-    self._optimizer = base.ratio_adam(self.config)
+  NAME = 'srdice'
+  Config = SRDICEConfig
+
+  def __init__(self, problem, config, seed, shared):
+    super().__init__(problem, config, seed, shared)
+    self._representation = shared.representation
+    self._product = encoder.FeatureProduct(config, self.init_rng)
+    self._optimizer = layers.adam(config.weight_rate, config.weight_epsilon)
     self._start_minibatches = None
     self.phases = (
-        *representation.phases,
-        base.Phase(
-            'srdice',
-            self.config.updates,
+        *self._representation.phases,
+        phases.Phase(
+            self.NAME,
+            config.updates,
             self._step,
             self._prepare,
-            cost=base.feature_step_cost(self.config),
+            cost=config.step_cost,
         ),
     )
+
+  @classmethod
+  def shared_parts(cls, config):
+    return ('representation', *super().shared_parts(config))
 
   def _prepare(self):
     self._representation.prepare_starts()
     self._product.set_unit(self._representation.mean_feature)
-    # The loss is linear in psi(s0, a0) and psi is frozen: of a minibatch only
-    # the mean counts, and those of all runs of B pairs are one cumulative sum.
-    self._start_minibatches = linear.window_means(
+    # The loss is linear in psi(s0, a0) and psi is frozen, so only the mean of a
+    # minibatch counts. One cumulative sum gives it for any B pairs in a row.
+    self._start_minibatches = least_squares.window_means(
         self._representation.start_successors, self.config.ratio_batch_size
     )  # [P, F]
 
@@ -48,7 +63,7 @@ class SRDICE(base.RatioEstimator):
     start_index = self.rng.uniform([1], 0, starts.shape[0], tf.int32)
     batch = tf.gather(features, index)  # [B, F]
     start = tf.gather(starts, start_index)  # [1, F]
-    loss = base.gradient_step(
+    loss = gradient_steps.gradient_step(
         self._optimizer,
         self._product.trainable_variables,
         lambda: losses.srdice_loss(
@@ -84,7 +99,7 @@ class SRDICE(base.RatioEstimator):
     """
     try:
       _, value = self.closed_form()
-    except errors.UserError:  # The run's own estimate needs no closed form.
+    except errors.UserError:  # The estimate itself needs no closed form.
       return {}
     direct = (1.0 - self.problem.gamma) * tf.tensordot(
         self._representation.reward_weights(),
@@ -96,3 +111,13 @@ class SRDICE(base.RatioEstimator):
         'least_squares_deep_sr': float(direct),
         'theorem_4_difference': float(value - direct),
     }
+
+  def lines(self):
+    details = self.details()
+    if not details:
+      return []
+    return [
+        f'{self.name}: closed form {details["closed_form"]:.6f}, least-squares'
+        f' Deep SR {details["least_squares_deep_sr"]:.6f} (theorem 4: equal;'
+        f' difference {details["theorem_4_difference"]:.1e})'
+    ]

@@ -1,36 +1,50 @@
 """SR-DICE with w in closed form, over the phi and psi that SR-DICE trains."""
 
+import dataclasses
+
 import tensorflow as tf
 
-from srdice_tf.estimators import base
-from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.estimators import representation as representation_lib
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import interface
+from srdice_tf.estimators import phases
+from srdice_tf.estimators import problems
 
 
-class SRDICEClosed(base.RatioEstimator):
+@dataclasses.dataclass(frozen=True)
+class SRDICEClosedConfig(config_fields.Ratios):
+  """What is made of the ratios; RepresentationConfig has all else."""
+
+
+class SRDICEClosed(interface.RatioEstimator):
   """Ratio w.phi(s, a), where E[phi phi^T] w = (1-gamma) E[psi(s0, a0)].
 
-  It is where SR-DICE's own w goes, but for `ridge`, in one step of float64.
+  SR-DICE's own w converges to it, up to the `ridge`; here it is solved for in
+  one step, in float64.
   """
 
-  def __init__(self, representation: representation_lib.Representation, seed):
-    super().__init__(
-        'srdice_closed', representation.problem, representation.config, seed
-    )
-    self._representation = representation
-    w = tf.zeros([self.config.num_features], tf.float64)
+  NAME = 'srdice_closed'
+  Config = SRDICEClosedConfig
+
+  def __init__(self, problem, config, seed, shared):
+    super().__init__(problem, config, seed, shared)
+    self._representation = shared.representation
+    w = tf.zeros([self._representation.config.num_features], tf.float64)
     self._w = tf.Variable(w, trainable=False, name='w')  # [F]
     self.phases = (
-        *representation.phases,
-        base.Phase(
-            'srdice_closed',
+        *self._representation.phases,
+        phases.Phase(
+            self.NAME,
             1,
             self._solve,
-            representation.prepare_starts,
+            self._representation.prepare_starts,
             compiled=False,
-            cost=200.0,
+            cost=50_000.0,
         ),
     )
+
+  @classmethod
+  def shared_parts(cls, config):
+    return ('representation', *super().shared_parts(config))
 
   def _solve(self):
     self._w.assign(self._representation.ratio_weights())
@@ -45,8 +59,8 @@ class SRDICEClosed(base.RatioEstimator):
   def ratios(self):
     self._representation.prepare()
     features = self._representation.features  # [n, F]
-    # In chunks: all features in float64 would be twice as large again.
-    return problem_lib.map_chunks(
+    # In chunks: a copy of all features in float64 would take much memory.
+    return problems.map_chunks(
         lambda index: self._product(tf.gather(features, index)),
         self.problem.size,
     )

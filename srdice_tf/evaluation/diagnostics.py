@@ -1,46 +1,26 @@
-"""What density ratios tell about the estimate that is made of them."""
-
-import dataclasses
+"""Diagnostics of density ratios: how far to trust an estimate from them."""
 
 import numpy as np
 
-
-@dataclasses.dataclass(frozen=True)
-class RatioDiagnostics:
-  """Statistics of the ratios of a data set.
-
-  All but the counts and shares are those of the finite ratios, and NaN if
-  there is none; `non_finite_share` says how many were left out.
-  """
-
-  num_ratios: int
-  mean: float
-  # What the mean should be: 1, or less if the target policy's episodes end.
-  expected_mean: float
-  # (sum r)^2 / sum r^2: how many equally weighted transitions say as much.
-  effective_sample_size: float
-  effective_share: float  # Of all transitions.
-  negative_share: float  # A density ratio is never negative; an estimate may.
-  largest: float
-  non_finite_share: float
+from srdice_tf import results
 
 
 def ratio_diagnostics(
-    ratios: np.ndarray, expected_mean: float
-) -> RatioDiagnostics:
+    ratios: np.ndarray, expected_mean: float | None = None
+) -> results.RatioDiagnostics:
   """Returns statistics of any ratios, diverged ones too; never raises.
 
   Args:
     ratios: [n], one for each transition.
-    expected_mean: of correct ratios over the data.
+    expected_mean: what the mean of correct ratios is; None if not known.
   """
   ratios = np.asarray(ratios, np.float64).ravel()  # [n]
   finite = ratios[np.isfinite(ratios)]
   size = _effective_sample_size(finite)
-  return RatioDiagnostics(
+  return results.RatioDiagnostics(
       num_ratios=ratios.size,
       mean=_mean(finite),
-      expected_mean=float(expected_mean),
+      expected_mean=None if expected_mean is None else float(expected_mean),
       effective_sample_size=size,
       effective_share=size / ratios.size if ratios.size else float('nan'),
       negative_share=_mean(ratios < 0.0),
@@ -53,7 +33,7 @@ def _mean(values: np.ndarray) -> float:
   """Returns the mean; NaN, without numpy's warning, if there are no values."""
   if not values.size:
     return float('nan')
-  with np.errstate(over='ignore'):  # Huge ratios: inf says it.
+  with np.errstate(over='ignore'):  # The mean of huge ratios is inf.
     return float(values.mean())
 
 
@@ -62,6 +42,6 @@ def _effective_sample_size(ratios: np.ndarray) -> float:
     return float('nan')
   scale = np.abs(ratios).max()
   if scale == 0.0:
-    return 0.0  # Nothing is weighted, nothing is known.
+    return 0.0  # No transition has any weight.
   scaled = ratios / scale  # The size does not change; squares stay finite.
   return float(scaled.sum() ** 2 / np.square(scaled).sum())

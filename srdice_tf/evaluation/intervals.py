@@ -1,8 +1,10 @@
 """95% intervals: by bootstrap over episodes, and over seeds.
 
-Transitions of one episode are not independent: whole episodes are drawn.
+Transitions of one episode are not independent, so whole episodes are drawn.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 import math
 from typing import NamedTuple
@@ -16,9 +18,9 @@ _QUANTILE = 1.6449  # Of the normal distribution, at 0.95.
 
 
 class Interval(NamedTuple):
-  """Where the value lies, as far as the spread of the data tells.
+  """Where the value lies, judged by the spread of the data.
 
-  A bias of the estimator is no spread, and not in it.
+  It does not include the bias of the estimator.
   """
 
   low: float
@@ -31,23 +33,23 @@ def of_draws(
 ) -> Interval | None:
   """Returns the estimate +- t standard errors.
 
-  The standard error is that of the middle 90% of the draws, which a few
-  nearly singular ones do not move.
+  The standard error is that of the middle 90% of the draws, so that a few
+  nearly singular draws do not change it.
 
   Args:
     estimate: from all data.
-    draws: [R] values from data drawn anew; what is not finite is left out.
-    num_units: how many episodes, or groups of them, there are to draw.
+    draws: [R] values from resampled data; those not finite are left out.
+    num_units: number of episodes, or groups of episodes, to draw from.
 
   Returns:
-    None if the spread cannot be told.
+    None if there are too few draws or units.
   """
   draws = np.asarray(draws, np.float64)
   draws = draws[np.isfinite(draws)]
   if len(draws) < MIN_DRAWS or num_units < 2 or not math.isfinite(estimate):
     return None
   low, high = np.quantile(draws, [0.05, 0.95])
-  # Drawn from n units, means spread as if divided by n, not by n - 1.
+  # A bootstrap of n units has the variance with n, not with n - 1.
   error = (high - low) / (2.0 * _QUANTILE)
   error *= math.sqrt(num_units / (num_units - 1))
   return around(estimate, error, num_units - 1)
@@ -60,19 +62,25 @@ def around(estimate: float, error: float, degrees: float) -> Interval:
 
 
 def of_ratios(
-    ratios, rewards, episodes, num_draws: int, seed: int = 0
+    ratios,
+    rewards,
+    episodes,
+    num_draws: int,
+    seed: int = 0,
+    count: Callable[[int], Iterable[int]] = range,
 ) -> Interval | None:
-  """Returns the interval of E[ratio r] for ratios as they are fitted.
+  """Returns the interval of E[ratio r] for the ratios as fitted.
 
-  What the fit itself would vary by is not in it: that is the spread over
-  seeds.
+  It does not include how much the fit itself varies; the spread over seeds
+  does.
 
   Args:
     ratios: [n].
     rewards: [n].
     episodes: [n] the number of each transition's episode.
-    num_draws: how often all episodes are drawn anew.
-    seed: of the draws.
+    num_draws: number of bootstrap draws.
+    seed: seed of the draws.
+    count: counts the draws.
   """
   products = np.asarray(ratios, np.float64) * np.asarray(rewards, np.float64)
   _, index = np.unique(episodes, return_inverse=True)
@@ -81,7 +89,7 @@ def of_ratios(
   size = len(sums)
   rng = np.random.default_rng(seed)
   draws = np.zeros(num_draws)
-  for number in range(num_draws):  # All weights at once are large.
+  for number in count(num_draws):  # One by one, to save memory.
     weights = rng.multinomial(size, np.full(size, 1.0 / size))  # [E]
     draws[number] = (weights @ sums) / (weights @ counts)
   return of_draws(float(products.mean()), draws, size)
@@ -90,14 +98,14 @@ def of_ratios(
 def over_seeds(
     estimates: Sequence[float], limits: Sequence[tuple[float, float] | None]
 ) -> tuple[float, float] | None:
-  """Returns low and high of the mean over runs that differ in their seed.
+  """Returns low and high of the mean over runs with different seeds.
 
-  The runs, each with data of its own, vary as their estimates do: what the data
-  and the training add is in it. A single run has the limits that it has.
+  Each run has its own data, so the spread of the estimates includes that of
+  data and training. A single run keeps its own limits.
 
   Args:
-    estimates: of the runs.
-    limits: low and high of each; None if it has none.
+    estimates: the estimates of the runs.
+    limits: low and high of each run; None if it has none.
 
   Returns:
     None if there is no interval, or a run diverged.

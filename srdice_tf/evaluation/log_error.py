@@ -1,10 +1,10 @@
-"""The error of an estimate in the unit of the paper's figures."""
+"""The log error of an estimate, as in the paper's figures."""
 
 import numpy as np
 
-# Differences below it are rounding. Without a floor an estimate that happens
-# to equal the truth would have an error of -inf, and so would each mean over
-# seeds or windows that it is part of.
+# Smaller differences are rounding error. Without this floor an estimate that
+# happens to equal the truth would have an error of -inf, and so would every
+# mean over seeds or windows that includes it.
 MIN_DIFFERENCE = 1e-12
 
 
@@ -19,15 +19,16 @@ def log_error(estimate, truth):
     An error for each estimate: at least log(0.5e-24) = -55.95, inf for an
     infinite estimate, NaN for NaN.
   """
-  difference = np.abs(np.float64(estimate) - np.float64(truth))
+  estimate, truth = (np.asarray(x, np.float64) for x in (estimate, truth))
+  difference = np.abs(estimate - truth)
   # The sum of logarithms is finite where the square would overflow.
   return np.log(0.5) + 2.0 * np.log(np.maximum(difference, MIN_DIFFERENCE))
 
 
 def allowed(truth_error: float) -> float | None:
-  """Returns log(0.5 SE^2): the log error that the truth's own error allows.
+  """Returns log(0.5 SE^2), the log error due to the error of the truth.
 
-  A perfect estimate has about this one: what is below it, is chance.
+  A perfect estimate has about this log error; a smaller one is chance.
 
   Args:
     truth_error: standard error of the true value.
@@ -43,8 +44,8 @@ def allowed(truth_error: float) -> float | None:
 def smooth(values, window: int = 10) -> np.ndarray:
   """Returns the mean of each value and the `window - 1` before it.
 
-  The first values have fewer before them and are means of what there is. NaN
-  anywhere in a window makes its mean NaN; later windows are free of it.
+  The first means are over fewer values. A NaN makes the mean of each window
+  that includes it NaN.
 
   Args:
     values: [..., T], smoothed along the last axis.
@@ -54,7 +55,7 @@ def smooth(values, window: int = 10) -> np.ndarray:
     raise ValueError(f'window={window}: expected at least 1.')
   values = np.asarray(values, np.float64)
   smoothed = np.empty_like(values)
-  # Not by a cumulative sum, which would carry NaN to the end.
+  # Not by a cumulative sum, in which a NaN would stay to the end.
   with np.errstate(invalid='ignore'):  # The mean of inf and -inf is NaN.
     for t in range(values.shape[-1]):
       first = max(0, t + 1 - window)

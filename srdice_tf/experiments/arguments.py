@@ -1,37 +1,24 @@
 """Checks of what a library call is given: policy, data and MDP."""
 
+from collections.abc import Mapping
 import dataclasses
 
-import numpy as np
 import tensorflow as tf
 from tf_agents.policies import tf_policy
 
 from srdice_tf import errors
 from srdice_tf import finite
 from srdice_tf import ranges
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.estimators import problem as problem_lib
-from srdice_tf.experiments import setup
+from srdice_tf.data import check
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
 from srdice_tf.policies import sampled
 
-_DATA = (
-    'num_transitions',
-    'num_initial_states',
-    'states',
-    'next_states',
-    'initial_states',
-    'actions',
-    'rewards',
-)
-
 
 @dataclasses.dataclass(frozen=True)
 class Numbers:
-  """The numbers and texts of a call."""
+  """The numbers of a call."""
 
-  algo: str
   gamma: float = ranges.inside(0, 1)
   seed: int = ranges.seed(0)
 
@@ -39,12 +26,33 @@ class Numbers:
     ranges.check(self)
 
 
-def check_config(config):
-  """Raises a UserError if it is no config of estimators."""
-  if not isinstance(config, config_lib.Config):
-    raise errors.UserError(
-        f'config: found {_kind(config)}; expected estimators.config.Config.'
+def names(algos) -> tuple[str, ...]:
+  """Returns the names of estimators, given as a sequence or as one of them."""
+  found = (algos,) if isinstance(algos, str) else algos
+  is_list = isinstance(found, list | tuple)
+  if not is_list or not all(isinstance(name, str) for name in found):
+    raise errors.at(
+        'algos', f'found {kind(algos)}', 'expected names of estimators'
     )
+  return tuple(found)
+
+
+def values(hyperparameters) -> dict:
+  """Returns hyper-parameters by name."""
+  if hyperparameters is None:
+    return {}
+  if not isinstance(hyperparameters, Mapping):
+    raise errors.at(
+        'hyperparameters',
+        f'found {kind(hyperparameters)}',
+        'expected values by name',
+    )
+  return dict(hyperparameters)
+
+
+def specs_of(policy: tf_policy.TFPolicy) -> tuple:
+  """Returns the specs of observations and of actions."""
+  return policy.time_step_spec.observation, policy.action_spec
 
 
 def check_policy(policy) -> tf_policy.TFPolicy:
@@ -54,19 +62,19 @@ def check_policy(policy) -> tf_policy.TFPolicy:
     UserError: if it is no policy that can be evaluated.
   """
   if not isinstance(policy, tf_policy.TFPolicy):
-    raise errors.UserError(
-        f'policy: found {_kind(policy)}; expected a TF-Agents TFPolicy.'
+    raise errors.at(
+        'policy', f'found {kind(policy)}', 'expected a TF-Agents TFPolicy'
     )
-  _check_specs(policy.time_step_spec.observation, policy.action_spec)
+  _check_specs(*specs_of(policy))
   try:
     policy = sampled.repeatable(policy, 'policy')
   except errors.UserError:
     raise
   except Exception as error:  # Of the user's own code.
     reason = str(error).strip().splitlines() or ['']
-    raise errors.UserError(
-        f'policy: its actions cannot be computed: {type(error).__name__}:'
-        f' {reason[0]}'
+    raise errors.at(
+        'policy',
+        f'its actions cannot be computed: {type(error).__name__}: {reason[0]}',
     ) from error
   is_stochastic = isinstance(policy, composed.DistributionPolicy)
   if base.is_discrete(policy.action_spec) and not is_stochastic:
@@ -80,16 +88,17 @@ def _check_specs(observation_spec, action_spec):
       ('actions', action_spec),
   ):
     if not isinstance(spec, tf.TensorSpec):
-      raise errors.UserError(
-          f'policy: its {name} are a structure of'
-          f' {len(tf.nest.flatten(spec))}; expected one tensor.'
+      raise errors.at(
+          'policy',
+          f'its {name} are a structure of {len(tf.nest.flatten(spec))}',
+          'expected one tensor',
       )
     is_frames = spec is observation_spec and len(spec.shape) == 3
     if not (spec.dtype == tf.float32 or _is_numbered(spec) or is_frames):
-      raise errors.UserError(
-          f'policy: its {name} are {base.describe(spec)}'
-          f'{_bounds(spec)}; expected float32, or whole numbers from 0 to a'
-          ' bound.'
+      raise errors.at(
+          'policy',
+          f'its {name} are {base.describe(spec)}{_bounds(spec)}',
+          'expected float32, or whole numbers from 0 to a bound',
       )
 
 
@@ -106,53 +115,8 @@ def _bounds(spec) -> str:
 
 def check_data(policy: tf_policy.TFPolicy, dataset):
   """Raises a UserError if the data are not such as the policy has."""
-  if not all(hasattr(dataset, name) for name in _DATA):
-    raise errors.UserError(
-        f'dataset: found {_kind(dataset)}; expected a replay.dataset.Dataset.'
-    )
-  setup.check_dataset(dataset, 'the data set')
-  first = tf.constant([0])
-  for name, spec, found in (
-      (
-          'observations',
-          policy.time_step_spec.observation,
-          dataset.states(first)[0],
-      ),
-      ('actions', policy.action_spec, dataset.actions[0]),
-  ):
-    _check_fit(name, spec, found)
-  if _is_numbered(policy.action_spec):
-    _check_range('actions', dataset.actions, policy.action_spec)
-  if _is_numbered(policy.time_step_spec.observation):
-    _check_states(dataset, policy.time_step_spec.observation)
-
-
-def _check_fit(name: str, spec, found):
-  is_same_kind = spec.dtype.is_integer == found.dtype.is_integer
-  if found.shape == spec.shape and is_same_kind:
-    return
-  raise errors.UserError(
-      f"policy: its {name} are {base.describe(spec)}, the data set's"
-      f' {base.describe(found)}.'
-  )
-
-
-def _check_states(dataset, spec):
-  for index in problem_lib.chunks(dataset.num_transitions):
-    _check_range('states', dataset.states(index), spec)
-    _check_range('states', dataset.next_states(index), spec)
-  for index in problem_lib.chunks(dataset.num_initial_states):
-    _check_range('states', dataset.initial_states(index), spec)
-
-
-def _check_range(name: str, values, spec):
-  values = np.asarray(values)
-  wrong = (values < spec.minimum) | (values > spec.maximum)
-  if wrong.any():
-    raise errors.UserError(
-        f'data set: {name} has the value {values[wrong][0]}; the policy has'
-        f' {name} from {spec.minimum} to {spec.maximum}.'
-    )
+  check.check_usable(dataset, 'data')
+  check.check_specs(dataset, *specs_of(policy))
 
 
 def check_mdp(policy: tf_policy.TFPolicy, mdp):
@@ -160,22 +124,24 @@ def check_mdp(policy: tf_policy.TFPolicy, mdp):
   if mdp is None:
     return
   if not isinstance(mdp, finite.FiniteMDP):
-    raise errors.UserError(
-        f'mdp: found {_kind(mdp)}; expected a finite.FiniteMDP or None.'
+    raise errors.at(
+        'mdp', f'found {kind(mdp)}', 'expected a finite.FiniteMDP or None'
     )
-  specs = policy.time_step_spec.observation, policy.action_spec
+  specs = specs_of(policy)
   sizes = [
       int(spec.maximum) + 1 if _is_numbered(spec) else None for spec in specs
   ]
   if sizes != [mdp.num_states, mdp.num_actions]:
-    raise errors.UserError(
-        f'mdp: it has {mdp.num_states} states and {mdp.num_actions} actions,'
-        f" the policy's are {' and '.join(map(base.describe, specs))} with"
-        f' {sizes[0]} and {sizes[1]}.'
+    raise errors.at(
+        'mdp',
+        f'it has {mdp.num_states} states and {mdp.num_actions} actions, the'
+        f" policy's are {' and '.join(map(base.describe, specs))} with"
+        f' {sizes[0]} and {sizes[1]}',
     )
 
 
-def _kind(value) -> str:
+def kind(value) -> str:
+  """Returns what a value is, for messages."""
   if isinstance(value, type):
     return f'the class {value.__name__}'
   return type(value).__name__

@@ -12,6 +12,7 @@ import tensorflow as tf
 from srdice_tf import config_file
 from srdice_tf import csv_file
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf import ranges
 from srdice_tf import training
 from srdice_tf.experiments import chain_methods
@@ -19,6 +20,9 @@ from srdice_tf.logging import progress
 from srdice_tf.logging import tensorboard
 from srdice_tf.reports import curves as learning_curves
 
+# Of a pair in a minibatch, its four indices and what is gathered for it; of a
+# trial's networks with Adam's means, two of 32 by 32 units.
+_PAIR_BYTES, _TRIAL_BYTES = 64, 16 * 2 * 32 * 32
 CSV, PICTURE = 'chain.csv', 'chain.png'
 _CELLS = tuple(
     itertools.product(chain_methods.FEATURES, chain_methods.METHODS)
@@ -67,6 +71,18 @@ class ChainConfig:
     if self.num_steps % self.interval:
       expected = f'expected a multiple of interval={self.interval}'
       raise errors.UserError('num_steps', self.num_steps, expected)
+    needed = {
+        'num_trials': lambda trials: _TRIAL_BYTES * trials,
+        'batch_size': lambda size: _PAIR_BYTES * size * self.num_trials,
+        'num_steps': self._bytes_of_curves,
+    }
+    for name, bytes_of in needed.items():
+      limits.check_memory(name, getattr(self, name), bytes_of)
+
+  def _bytes_of_curves(self, num_steps: int) -> int:
+    """Returns what the errors of all trials and curves need, in float64."""
+    points = num_steps // self.interval
+    return 8 * points * self.num_trials * len(_CELLS)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,8 +15,9 @@ import tensorflow as tf
 
 from srdice_tf import losses
 from srdice_tf.environments import finite_mdps
-from srdice_tf.estimators import base
-from srdice_tf.estimators import linear
+from srdice_tf.estimators import gradient_steps
+from srdice_tf.estimators import least_squares
+from srdice_tf.estimators import random_streams
 from srdice_tf.networks import stacked
 
 FEATURES = ('tabular', 'inverted', 'dependent')
@@ -87,9 +88,9 @@ class ChainMethod(tf.Module):
     super().__init__(name=name)
     self._chain = chain
     self._config = config
-    self._rng = base.generator(config.seed, stream)
+    self._rng = random_streams.generator(config.seed, stream)
     self._init_rng = np.random.default_rng(
-        [config.seed, base.stable_hash(stream)]
+        [config.seed, random_streams.stable_hash(stream)]
     )
 
   def _network(self, num_outputs: int) -> stacked.StackedMLP:
@@ -151,7 +152,7 @@ class ChainSRDICE(ChainMethod):
     self._psi = self._network(num_features)
     self._optimizer = _sgd(config.srdice_learning_rate)
     self._loss_scale = 0.5 * num_features if config.printed_loss else 1.0
-    squares = linear.LeastSquares(chain.features, ridge=0.0)
+    squares = least_squares.LeastSquares(chain.features, ridge=0.0)
     identity = tf.eye(num_features)
     inverse = tf.stack([squares.solve(row) for row in identity])  # [F, F]
     self._projection = tf.cast(
@@ -172,7 +173,7 @@ class ChainSRDICE(ChainMethod):
       error = losses.mean_squared_error(self._at_pairs(psi, batch), target)
       return self._sum_over_trials(self._loss_scale * error)
 
-    value = base.gradient_step(
+    value = gradient_steps.gradient_step(
         self._optimizer, self._psi.trainable_variables, loss
     )
     return {'loss': value}
@@ -221,7 +222,7 @@ class ChainDualDICE(_NeuralDICE):
           )
       )
 
-    value = base.saddle_step(
+    value = gradient_steps.saddle_step(
         self._f_optimizer,
         self._f.trainable_variables,
         self._w_optimizer,
@@ -254,13 +255,13 @@ class ChainGradientDICE(_NeuralDICE):
           )
       )
 
-    value = base.gradient_step(
+    value = gradient_steps.gradient_step(
         self._f_optimizer,
         [*self._f.trainable_variables, self._u],
         lambda: -objective(),
     )
     with tf.control_dependencies([value]):
-      base.gradient_step(
+      gradient_steps.gradient_step(
           self._w_optimizer, self._w.trainable_variables, objective
       )
     return {'objective': -value}

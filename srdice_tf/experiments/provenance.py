@@ -6,9 +6,9 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
-from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import clients
 from srdice_tf.replay import descriptions
-from srdice_tf.replay import directory as directory_lib
+from srdice_tf.replay import directories
 
 _REQUIRED = {
     'environment': dict,
@@ -30,7 +30,7 @@ class Provenance:
   """Where data come from.
 
   Attributes:
-    where: the flag that names the data, with its value.
+    where: the field that names the data, with its value.
     description: as of CollectConfig; of several collectors the first one's,
       with the sum of their transitions.
     collectors: their numbers.
@@ -62,7 +62,8 @@ class Provenance:
     if name == loading.RANDOM != self.description['policy']:
       # Before the numbers of the data's noise, which it cannot take.
       raise self._other_policy(config, name)
-    fields, found = {}, self.description
+    found = self.description
+    fields = {'behaviour_checksum': found['policy_checksum']}
     for name in ('setting', 'num_transitions', 'num_envs', *_NUMBERS):
       given = getattr(config, name)
       is_open = given is None if name in _NUMBERS else not given
@@ -76,10 +77,12 @@ class Provenance:
       fields |= self._policies(config)
     return dataclasses.replace(config, **fields), found['seed']
 
-  def _refusal(self, flag: str, given, there) -> errors.UserError:
+  def _refusal(self, field: str, given, there) -> errors.UserError:
     return errors.UserError(
-        f'--{flag}={given}: the data of {self.where} have {there}; leave the'
-        ' flag out, or name other data.'
+        field,
+        given,
+        f'the data of {self.where} have {there}; leave {field} out, or name'
+        ' other data',
     )
 
   def _check_environment(self, env_id: str):
@@ -89,9 +92,10 @@ class Provenance:
     wanted = environments.description(env_id)
     for field in {**found, **wanted}:
       if found.get(field) != wanted.get(field):
-        raise errors.UserError(
-            f'{self.where}: its environment has {field} {found.get(field)},'
-            f' asked for is {wanted.get(field)}.'
+        raise errors.at(
+            self.where,
+            f'its environment has {field} {found.get(field)}, asked for is'
+            f' {wanted.get(field)}',
         )
 
   def _policies(self, config) -> dict:
@@ -120,11 +124,11 @@ class Provenance:
     if resolved.behaviour_checksum == checksum:
       return
     if name == policy:
-      raise errors.UserError(
-          f'{self.where}: the data are of the policy {name} with the checksum'
-          f' {checksum[:12]}, now it has {resolved.behaviour_checksum[:12]};'
-          ' collect anew, or name the policy of before with'
-          ' --behaviour_policy.'
+      raise errors.at(
+          self.where,
+          f'the data are of the policy {name} with the checksum'
+          f' {checksum[:12]}, now it has {resolved.behaviour_checksum[:12]}',
+          'collect again, or name the earlier policy with behaviour_policy',
       )
     raise self._other_policy(given, name)
 
@@ -133,8 +137,10 @@ class Provenance:
     if given.behaviour_policy:
       return self._refusal('behaviour_policy', name, policy)
     return errors.UserError(
-        f'--policy={name}: the data of {self.where} are of the policy {policy};'
-        f' to evaluate {name} on them add --behaviour_policy={policy}.'
+        'policy',
+        name,
+        f'the data of {self.where} are of the policy {policy}; to evaluate'
+        f' {name} on them add behaviour_policy={policy}',
     )
 
 
@@ -144,30 +150,31 @@ def of_directory(path: str) -> Provenance | None:
   Raises:
     UserError: if its description cannot be used.
   """
-  directory = directory_lib.DatasetDirectory(path)
+  directory = directories.DatasetDirectory(path)
   if not directory.exists():
     return None
   found = directory.read()
   if not found['collectors']:  # A server was stopped before anyone came.
     return None
-  is_complete = found['status'] == directory_lib.COMPLETE
-  return _joined(f'--dataset_dir={path}', found['collectors'], is_complete)
+  is_complete = found['status'] == directories.COMPLETE
+  return _joined(f'dataset_dir={path}', found['collectors'], is_complete)
 
 
-def of_server(client: client_lib.ReplayClient) -> Provenance:
+def of_server(client: clients.ReplayClient) -> Provenance:
   """Returns where the data of a server come from.
 
   Raises:
     UserError: if it is not full yet.
   """
-  where = f'--reverb_address={client.address}'
+  where = f'reverb_address={client.address}'
   collectors = list(client.metadata().values())
   found = descriptions.describe(collectors, _counts(collectors))
   if found['status'] != descriptions.COMPLETE:
-    raise errors.UserError(
-        f'{where}: {found["counts"]["transitions"]:,} of'
-        f' {found["num_transitions"]:,} transitions are there; wait for its'
-        ' collectors, or repeat the command of one that was stopped.'
+    raise errors.at(
+        where,
+        f'{found["counts"]["transitions"]:,} of {found["num_transitions"]:,}'
+        ' transitions are there',
+        'wait for its collectors, or repeat the command of a stopped one',
     )
   return _joined(where, collectors, is_complete=True)
 
@@ -184,20 +191,40 @@ def _joined(where: str, collectors: list[dict], is_complete) -> Provenance:
   for each in collectors:
     for name, kind in _REQUIRED.items():
       if not isinstance(each.get(name), kind):
-        raise errors.UserError(
-            f'{where}: {name} in its description is {each.get(name)}; it was'
-            ' edited, collect the data anew.'
+        raise errors.at(
+            where,
+            f'{name} in its description is {each.get(name)}; it was edited',
+            'collect the data again',
         )
   first = min(collectors, key=lambda each: each['collector'])
   for name in _SHARED:
     for each in collectors:
       if each.get(name) != first.get(name):
-        raise errors.UserError(
-            f'{where}: its collectors differ in {name}, {first.get(name)} and'
-            f' {each.get(name)}; the data are of no one behaviour policy.'
+        raise errors.at(
+            where,
+            f'its collectors differ in {name}, {first.get(name)} and'
+            f' {each.get(name)}',
+            'expected data of one behaviour policy',
         )
+  _check_numbers(where, first)
   size = sum(each['num_transitions'] for each in collectors)
   numbers = tuple(each['collector'] for each in collectors)
   return Provenance(
       where, {**first, 'num_transitions': size}, numbers, is_complete
   )
+
+
+def _check_numbers(where: str, description: dict):
+  """Checks that the numbers of the noise are there, None if of no use.
+
+  Raises:
+    UserError: if not: earlier versions did not store them.
+  """
+  missing = [name for name in _NUMBERS if name not in description]
+  if missing:
+    raise errors.at(
+        where,
+        f"its description lacks the noise's numbers {', '.join(missing)}, which"
+        ' earlier versions did not store',
+        'collect the data again',
+    )

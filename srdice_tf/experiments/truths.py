@@ -20,7 +20,8 @@ from srdice_tf import config_file
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import finite
-from srdice_tf.evaluation import truth as truth_lib
+from srdice_tf import results
+from srdice_tf.evaluation import rollouts
 from srdice_tf.policies import actions
 
 FILE_NAME = 'truth.json'
@@ -29,11 +30,11 @@ NAMES = 'target', 'behaviour'
 
 def of_task(
     task, directory: str, names=NAMES
-) -> dict[str, truth_lib.PolicyValue]:
-  """Returns the true values of a task's policies.
+) -> dict[str, results.PolicyValue]:
+  """Returns the true values of a task's policies, as far as they can be known.
 
   Args:
-    task: experiments.setup.Task.
+    task: experiments.tasks.Task.
     directory: where truth.json is, or will be.
     names: which of 'target' and 'behaviour'.
 
@@ -41,11 +42,13 @@ def of_task(
     UserError: if the file is damaged.
   """
   config = task.config
-  roll_outs = truth_lib.RollOutConfig(
+  roll_outs = rollouts.RollOutConfig(
       config.env_id, config.gamma, keep_time_limit=config.keep_time_limit
   )
   found = {}
   for name in names:
+    if not task.has_truth or getattr(task, name) is None:
+      continue
     cache = Cache(directory, roll_outs, task.policy_descriptions[name])
     found[name] = value(
         roll_outs,
@@ -58,18 +61,18 @@ def of_task(
 
 
 def value(
-    config: truth_lib.RollOutConfig,
+    config: rollouts.RollOutConfig,
     policy: tf_policy.TFPolicy,
     num_episodes: int = 0,
     max_episodes: int = 1000,
     cache: 'Cache | None' = None,
-) -> truth_lib.PolicyValue:
+) -> results.PolicyValue:
   """Returns the true value of a policy.
 
   Args:
     config: what is rolled out.
     policy: with its noise.
-    num_episodes: as for `evaluation.truth.measure`; so is the next.
+    num_episodes: as for `rollouts.measure`; so is the next.
     max_episodes: the most roll-outs, where their number is not given.
     cache: keeps the roll-outs, so that an interrupted run goes on.
   """
@@ -77,9 +80,9 @@ def value(
   table = mdp and actions.probability_table(policy, mdp.num_states)
   if table is not None:
     # Roll-outs are for the return and its deviation only.
-    num_episodes = num_episodes or truth_lib.BATCH_SIZE
+    num_episodes = num_episodes or rollouts.BATCH_SIZE
   known, on_batch = (cache.read(), cache.add) if cache else (None, _ignore)
-  found = truth_lib.measure(
+  found = rollouts.measure(
       config, policy, num_episodes, max_episodes, known, on_batch
   )
   if table is None:
@@ -115,7 +118,7 @@ class Cache:
   """
 
   def __init__(
-      self, directory: str, config: truth_lib.RollOutConfig, policy: dict
+      self, directory: str, config: rollouts.RollOutConfig, policy: dict
   ):
     """Names the entry.
 
@@ -132,7 +135,7 @@ class Cache:
     }
     self._key = _checksum(self._of)
 
-  def read(self) -> dict[str, truth_lib.Batch]:
+  def read(self) -> dict[str, rollouts.RollOutBatch]:
     """Returns the batches of roll-outs that are there, by name.
 
     Raises:
@@ -140,11 +143,11 @@ class Cache:
     """
     entry = _read(self._path).get(self._key, {'batches': {}})
     return {
-        name: truth_lib.Batch(**fields)
+        name: rollouts.RollOutBatch(**fields)
         for name, fields in entry['batches'].items()
     }
 
-  def add(self, name: str, batch: truth_lib.Batch):
+  def add(self, name: str, batch: rollouts.RollOutBatch):
     """Adds a batch to the file."""
     os.makedirs(os.path.dirname(self._path) or '.', exist_ok=True)
     with _locked(f'{self._path}.lock'):
@@ -164,9 +167,11 @@ def _read(path: str) -> dict[str, dict]:
   for key, entry in entries.items():
     is_whole = isinstance(entry, dict) and entry == _sealed(entry)
     if not is_whole or key != _checksum(entry['of']):
-      raise errors.UserError(
-          f'{path}: the entry {key[:12]} was cut short or edited, its checksum'
-          f' does not fit; {advice}.'
+      raise errors.at(
+          path,
+          f'the entry {key[:12]} was cut short or edited, its checksum does not'
+          ' fit',
+          advice,
       )
   return entries
 
@@ -190,5 +195,5 @@ def _locked(path: str) -> Iterator[None]:
     yield
 
 
-def _ignore(name: str, batch: truth_lib.Batch):
+def _ignore(name: str, batch: rollouts.RollOutBatch):
   del name, batch

@@ -17,6 +17,8 @@ FILE_NAME = 'metrics.csv'
 # method has a directory in it and uses the same tags, so that TensorBoard draws
 # all methods into one chart.
 EVENTS_DIRECTORY = 'events'
+# What is known of an estimate, beside what the training tells of itself.
+_OF_ESTIMATES = ('estimate', 'log_error', 'flow_residual')
 _ADVICE = 'remove the run directory to start again'
 
 
@@ -39,12 +41,18 @@ class MetricsWriter:
   the same place, what is computed again.
   """
 
-  def __init__(self, run_dir: str):
+  def __init__(self, run_dir: str, settings: Mapping | None = None):
+    """Opens the file.
+
+    Args:
+      run_dir: of metrics.csv and the events.
+      settings: numbers and texts by which TensorBoard's HParams compares runs,
+        beside the method.
+    """
     os.makedirs(run_dir, exist_ok=True)
     self.run_dir = run_dir
     self._path = os.path.join(run_dir, FILE_NAME)
-    if os.path.exists(self._path):
-      read_metrics(self._path)  # Refuses what it could not read later.
+    self._settings = dict(settings or {})
     self._events = {}  # By method.
     self._open()
 
@@ -64,7 +72,7 @@ class MetricsWriter:
     ]
     self._file.write(_lines(rows))
     self._file.flush()
-    scalars = {f'{phase}/{row.name}': row.value for row in rows}
+    scalars = {_tag(row): row.value for row in rows}
     self._events_of(method).write(int(step), scalars)
 
   def histogram(self, method: str, name: str, values, step: int) -> None:
@@ -78,15 +86,17 @@ class MetricsWriter:
     """
     self._events_of(method).histogram(int(step), name, values)
 
-  def settings(self, method: str, values: Mapping[str, float | str]) -> None:
-    """Shows the settings of a method in TensorBoard's table of runs."""
-    self._events_of(method).settings(values)
-
-  def truncate(self, keep: Callable[[str, str, int], bool]) -> None:
+  def truncate(self, keep: Callable[[str, str, int], bool]) -> list[Metric]:
     """Drops the rows of metrics.csv that are going to be written again.
 
     Args:
       keep: takes method, phase and step; whether the checkpoint covers them.
+
+    Returns:
+      The rows that are left.
+
+    Raises:
+      UserError: if the file is damaged.
     """
     rows = read_metrics(self._path)
     kept = [row for row in rows if keep(row.method, row.phase, row.step)]
@@ -95,6 +105,7 @@ class MetricsWriter:
     self._file.close()
     os.replace(f'{self._path}.tmp', self._path)
     self._open()
+    return kept
 
   def close(self) -> None:
     self._file.close()
@@ -105,6 +116,7 @@ class MetricsWriter:
     if method not in self._events:
       path = os.path.join(self.run_dir, EVENTS_DIRECTORY, method)
       self._events[method] = tensorboard.TensorBoard(path)
+      self._events[method].settings({**self._settings, 'method': method})
     return self._events[method]
 
   def _open(self) -> None:
@@ -116,6 +128,14 @@ class MetricsWriter:
     if not size:
       self._file.write(_lines([Metric._fields]))
       self._file.flush()
+
+
+def _tag(row: Metric) -> str:
+  """Returns the same tag for the same number of any method."""
+  if row.name in _OF_ESTIMATES:
+    return row.name
+  phase = 'train' if row.phase == row.method else row.phase
+  return f'{phase}/{row.name}'
 
 
 def read_metrics(path: str) -> list[Metric]:

@@ -7,10 +7,13 @@ import contextvars
 import math
 import os
 import sys
+import time
 
 import tqdm
 
 _TERMINAL_SECONDS, _PLAIN_SECONDS = 0.1, 10.0
+# After so long the rest is estimated, and announced if it is long.
+_LOOK_SECONDS, _LONG_SECONDS = 2.0, 60.0
 _FORMAT = (
     '{desc}{percentage:3.0f}% {n_fmt}/{total_fmt} {unit} {rate_fmt} {elapsed}'
     ' ETA {remaining}{fields}'
@@ -95,6 +98,39 @@ class Progress:
       draw()
     except OSError:
       self._line.disable = True  # Nobody looks any more; the work goes on.
+
+
+def foretell(
+    count: int, what: str, clock: Callable[[], float] = time.monotonic
+) -> Iterator[int]:
+  """Counts as `range` does; says early on if it is going to take long.
+
+  Args:
+    count: how far to count.
+    what: is counted, in the plural.
+    clock: returns seconds.
+  """
+  start, is_open = clock(), not _is_off.get()
+  for done in range(count):
+    elapsed = clock() - start
+    if is_open and elapsed >= _LOOK_SECONDS and done:
+      is_open = False
+      left = elapsed / done * (count - done)
+      if left >= _LONG_SECONDS:
+        duration = tqdm.tqdm.format_interval(left)
+        text = f'{count:,} {what}: about {duration} more'
+        print(text, file=sys.stderr, flush=True)
+    yield done
+
+
+def foretell_draws(count: int) -> Iterator[int]:
+  """Counts the draws of a bootstrap."""
+  return foretell(count, 'draws of the bootstrap (bootstrap_draws)')
+
+
+def foretell_envs(count: int) -> Iterator[int]:
+  """Counts environments that are made."""
+  return foretell(count, 'environments to make (num_envs)')
 
 
 class _TerminalLine(tqdm.tqdm):

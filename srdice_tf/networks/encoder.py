@@ -12,8 +12,8 @@ from srdice_tf.networks import layers
 class EncoderDecoder(tf.keras.Model):
   """phi(s, a) and its decoders for s', a and r.
 
-  phi is the last of `hidden_layers` ReLU layers, so that it is not negative;
-  the decoders of s' and a have one hidden layer less, that of r is linear.
+  phi is the last of `hidden_layers` ReLU layers, so it is never negative. The
+  decoders of s' and a have one hidden layer less; that of r is linear.
   """
 
   def __init__(
@@ -69,20 +69,20 @@ class EncoderDecoder(tf.keras.Model):
 
 
 class FeatureProduct(tf.keras.Model):
-  """w.x of features x, in one form for SR-DICE's w and for Deep SR's.
+  """The product w.x with features x, for w of SR-DICE and of Deep SR.
 
-  `feature_product` is `mean`, as the authors compute it, with w from ones:
-  with Adam at a small rate this scale acts as a regulariser. Or `sum`, as the
-  paper prints it, with w from PyTorch's initial weights: a step of Adam then
-  moves the product F times as far.
+  `feature_product` is `mean`, as in the authors' code, and w starts at ones:
+  with Adam at a small rate this scale acts as a regulariser. Or it is `sum`, as
+  printed in the paper, and w starts at PyTorch's initial weights: a step of
+  Adam then moves the product F times as far.
 
-  Adam moves w by its rate, whatever the size of x. Where x is small, w has far
-  to go: with pixels divided by 255 phi is about 1/150, w about 150, and 250k
-  steps of 3e-4 are 75. With `normalise_features` x is divided by its unit, the
-  mean of phi over data and features. From ones, w then gives ratios with the
-  mean 1, and does not depend on the scale of phi: the same as to start w at
-  1 / unit and to multiply its rate by that. The unit is set once, before the
-  first step, and kept in checkpoints.
+  Adam moves w by its rate, whatever the size of x. If x is small, w has far to
+  go: with pixels divided by 255 phi is about 1/150, so w is about 150, but 250k
+  steps of 3e-4 only add up to 75. With `normalise_features` x is divided by its
+  unit, the mean of phi over data and features. Then w = 1 gives ratios with
+  mean 1, and w does not depend on the scale of phi. This equals starting w at
+  1 / unit and multiplying its rate by 1 / unit. The unit is set once, before
+  the first step, and kept in checkpoints.
   """
 
   def __init__(self, config, rng: np.random.Generator):
@@ -102,20 +102,20 @@ class FeatureProduct(tf.keras.Model):
         initializer='ones' if is_mean else layers.torch_uniform(size, rng),
         dtype=tf.float32,
     )
-    # 0 stands for a unit that is not known yet.
+    # 0 means that the unit is not known yet.
     self._unit = self.add_weight(
         name='unit', shape=[], initializer='zeros', trainable=False
     )
 
   def set_unit(self, mean_of: Callable[[], float]):
-    """Sets the unit, if there is one and not known yet, to the mean of phi."""
+    """Sets the unit to the mean of phi, if it is used and not known yet."""
     if self._is_normalised and not float(self._unit):
-      self._unit.assign(mean_of() or 1.0)  # If all of phi is dead: as it is.
+      self._unit.assign(mean_of() or 1.0)  # If phi is 0, it stays as it is.
 
   @property
   def _divisor(self):
     if not self._is_normalised:
-      return self._count  # A constant costs nothing.
+      return self._count  # A constant costs no time.
     return self._count * self._unit
 
   def call(self, features: tf.Tensor) -> tf.Tensor:
@@ -129,10 +129,10 @@ class FeatureProduct(tf.keras.Model):
 
 @tf.custom_gradient
 def _matvec(features, w):
-  """Returns features w, with a gradient that is a row times a matrix.
+  """Returns features times w, with a faster gradient.
 
-  TensorFlow's own multiplies with the transposed features: on CPUs four times
-  slower, a fifth of a step of w.
+  The gradient is a row times a matrix. TensorFlow's own multiplies with the
+  transposed features, which is four times slower on CPUs.
   """
 
   def gradient(upstream):  # [B]

@@ -46,10 +46,9 @@ def mlp(
 class Adam(tf.keras.optimizers.legacy.Adam):
   """PyTorch's Adam: epsilon is added to the bias-corrected root.
 
-  The fused kernel, one operation for each variable, adds it to the root before
-  the correction: the same but for a factor, which epsilon is given here. With
-  small gradients and an epsilon of 1.5e-4 the first steps differ by up to 20
-  times.
+  TensorFlow's fused kernel adds it before the correction, so epsilon is
+  multiplied by a factor here. With small gradients and an epsilon of 1.5e-4 the
+  first steps would differ by up to 20 times.
   """
 
   def _prepare_local(self, var_device, var_dtype, apply_state):

@@ -1,4 +1,4 @@
-"""Many small networks of one shape that are trained at once."""
+"""Many small networks of the same shape that are trained together."""
 
 from collections.abc import Sequence
 

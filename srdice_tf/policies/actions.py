@@ -1,7 +1,7 @@
 """The target policy as estimators see it: parameters, and samples of them.
 
-The parameters of the action distribution depend on the state only, so over a
-data set they are computed once; to draw an action is then a few operations
+The parameters of the action distribution depend only on the state, so they are
+computed once for a data set. Drawing an action then takes a few operations
 instead of a call of the policy's network.
 """
 
@@ -11,15 +11,15 @@ from tf_agents.policies import tf_policy
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import errors
+from srdice_tf.policies import action_checks
 from srdice_tf.policies import base
-from srdice_tf.policies import checks
 from srdice_tf.policies import composed
 
 _CHUNK = 8192
 
 
 def target_actions(policy: tf_policy.TFPolicy) -> 'TargetActions':
-  """Returns the view of a policy that knows most about its distribution."""
+  """Returns the class that knows most about the policy's distribution."""
   if isinstance(policy, composed.GaussianNoise):
     return GaussianActions(policy)
   if base.is_discrete(policy.action_spec):
@@ -38,7 +38,7 @@ def probability_table(
   None if it gives no probabilities that depend on the state alone.
 
   Raises:
-    UserError: if what it gives are no probabilities of the MDP's actions.
+    UserError: if it gives something else than the actions' probabilities.
   """
   if tf.nest.flatten(policy.policy_state_spec):
     return None
@@ -49,7 +49,7 @@ def probability_table(
   table = actions.parameters(tf.range(num_states, dtype=dtype))
   actions.check(table)
   table = table.numpy().astype(np.float64)
-  # In float32 they sum to 1 only nearly: the horizon multiplies that.
+  # In float32 they do not sum to 1 exactly, and the horizon multiplies that.
   return table / table.sum(axis=1, keepdims=True)
 
 
@@ -84,22 +84,22 @@ class TargetActions:
     return self._policy.action(time_step, state).action
 
   def check(self, parameters: tf.Tensor):
-    """Checks parameters over data: that there are actions to draw.
+    """Checks that actions can be drawn with the parameters of the data.
 
     Raises:
       UserError: if actions are NaN or out of the range.
     """
     rng = tf.random.Generator.from_seed(0)
-    spec, name = self._policy.action_spec, checks.name_of(self._policy)
+    spec, name = self._policy.action_spec, action_checks.name_of(self._policy)
     for begin in range(0, len(parameters), _CHUNK):
       drawn = self.sample(parameters[begin : begin + _CHUNK], rng)
-      checks.check(drawn.numpy(), spec, name)
+      action_checks.check(drawn.numpy(), spec, name)
 
   def support(self, parameters: tf.Tensor, num_samples: int, rng):
-    """Returns actions [B, M, ...] and weights [B, M] that stand for pi(s).
+    """Returns actions [B, M, ...] and weights [B, M] that represent pi(s).
 
-    Expectations over actions are sums with these weights; None: of samples,
-    which all weigh the same.
+    Expectations are sums with these weights. Samples all weigh the same: then
+    the weights are None.
     """
     drawn = [self.sample(parameters, rng) for _ in range(num_samples)]
     return tf.stack(drawn, axis=1), None
@@ -112,8 +112,8 @@ class GaussianActions(TargetActions):
     return self._policy.centre(self._time_step(states))  # [B, A]
 
   def check(self, parameters: tf.Tensor):
-    spec, name = self._policy.action_spec, checks.name_of(self._policy)
-    checks.check(parameters.numpy(), spec, name)
+    spec, name = self._policy.action_spec, action_checks.name_of(self._policy)
+    action_checks.check(parameters.numpy(), spec, name)
 
   def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
     noise = rng.normal(tf.shape(parameters)) * self._policy.scale  # [B, A]
@@ -143,7 +143,7 @@ class CategoricalActions(TargetActions):
     is_one = np.isclose(sums, 1.0, rtol=0.0, atol=1e-3)  # Not if it is NaN.
     if not is_one.all():
       raise errors.UserCodeError(
-          f'{checks.name_of(self._policy)}: the probabilities of the'
+          f'{action_checks.name_of(self._policy)}: the probabilities of the'
           f' {parameters.shape[1]} actions sum to {sums[~is_one][0]:.6g} in'
           f' {np.sum(~is_one)} of {len(sums)} states; expected 1.'
       )

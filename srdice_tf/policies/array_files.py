@@ -1,4 +1,4 @@
-"""Arrays from files that users name: damaged ones are refused in one line."""
+"""Reads arrays from users' files; a damaged file is an error of one line."""
 
 import zipfile
 
@@ -11,7 +11,7 @@ def read_npz(path: str) -> list[np.ndarray]:
   """Returns the arrays of an .npz file in the order of their names.
 
   Raises:
-    UserError: if they cannot be read or are no finite numbers.
+    UserError: if they cannot be read or are not finite numbers.
   """
   try:
     with zipfile.ZipFile(path) as archive:
@@ -23,10 +23,10 @@ def read_npz(path: str) -> list[np.ndarray]:
   except Exception as error:  # What damage raises depends on where it is.
     raise _unreadable(path, error, 'an .npz file of weights') from error
   if not arrays:
-    raise errors.UserError(f'{path}: there are no arrays; expected weights.')
+    raise errors.at(path, 'there are no arrays', 'expected weights')
   for name, array in arrays.items():
-    _check_numbers(array, f'{path}: array {name}')
-    _check_finite(array, f'{path}: array {name}')
+    _check_numbers(array, path, f'array {name}')
+    _check_finite(array, path, f'array {name}')
   return list(arrays.values())
 
 
@@ -41,29 +41,30 @@ def read_npy(path: str, source: str) -> np.ndarray:
       array = np.lib.format.read_array(file, allow_pickle=False)
   except Exception as error:
     raise _unreadable(source, error, 'an .npy file of probabilities') from error
-  _check_numbers(array, source)
+  _check_numbers(array, source, 'the array')
   return array
 
 
 def _unreadable(source: str, error: Exception, kind: str) -> errors.UserError:
   reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-  return errors.UserError(
-      f'{source}: cannot be read: {reason.rstrip(".")}; expected {kind}.'
+  return errors.at(
+      source, f'cannot be read: {reason.rstrip(".")}', f'expected {kind}'
   )
 
 
-def _check_numbers(array, source: str):
-  # What is no array in an archive comes as bytes.
-  found = getattr(array, 'dtype', np.dtype(bytes))
+def _check_numbers(array, source: str, name: str):
+  # Anything in an archive that is not an array is read as bytes.
+  found = np.asarray(array).dtype
   if found.kind not in 'fiu':
-    raise errors.UserError(f'{source} is of {found}; expected real numbers.')
+    raise errors.at(source, f'{name} is of {found}', 'expected real numbers')
 
 
-def _check_finite(array: np.ndarray, source: str):
+def _check_finite(array: np.ndarray, source: str, name: str):
   with np.errstate(over='ignore'):
     count = int(np.sum(~np.isfinite(array.astype(np.float32))))
   if count:
-    raise errors.UserError(
-        f'{source} has {count} values that are NaN or infinite; expected'
-        ' finite numbers.'
+    raise errors.at(
+        source,
+        f'{name} has {count} values that are NaN or infinite',
+        'expected finite numbers',
     )

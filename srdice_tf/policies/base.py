@@ -1,4 +1,4 @@
-"""The deterministic policies that noise is added to: actors and greedy ones."""
+"""Deterministic policies that noise is added to: actors and greedy ones."""
 
 import numpy as np
 import tensorflow as tf
@@ -14,7 +14,7 @@ from srdice_tf.networks import convolution
 from srdice_tf.networks.layers import dense
 
 HIDDEN_UNITS = (256, 256)
-# The paper's; and a smaller one that takes less than half of the time.
+# The paper's, and a smaller one that takes less than half of the time.
 PAPER_TRUNK = convolution.Trunk(((32, 8, 4), (64, 4, 2), (64, 3, 1)), 512)
 SMALL_TRUNK = convolution.Trunk(((16, 8, 4), (32, 4, 2)), 256)
 

@@ -2,8 +2,8 @@
 
 TF-Agents' own GaussianPolicy, EpsilonGreedyPolicy and RandomTFPolicy give no
 distribution, so neither log-probabilities nor exact expectations, and their
-random state cannot be saved. These do: an action is a sample of `distribution`,
-drawn from the stateless seed given to `action`, if one is given.
+random state cannot be saved. Here, an action is a sample of `distribution`, by
+the stateless seed that is given to `action`, if one is given.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
+from srdice_tf.policies import action_checks
 from srdice_tf.policies import base
-from srdice_tf.policies import checks
 from srdice_tf.policies import distributions
 
 tfd = tfp.distributions
@@ -86,7 +86,7 @@ class NoisySamples(DistributionPolicy):
     self._scale = sigma * (self._bounds[1] - self._bounds[0]) / 2.0  # [A]
 
   def _distribution(self, time_step, policy_state):
-    noisy = distributions.NoisySamples(
+    noisy = distributions.NoisyDistribution(
         self.wrapped.distribution(time_step).action, self._scale, *self._bounds
     )
     return policy_step.PolicyStep(noisy, policy_state)
@@ -143,10 +143,10 @@ class EpsilonGreedy(DistributionPolicy):
       return probabilities(
           self.wrapped.distribution(time_step).action, self.action_spec
       )
-    greedy = checks.in_range(  # [B]
+    greedy = action_checks.in_range(  # [B]
         self.wrapped.action(time_step).action,
         self.action_spec,
-        checks.name_of(self.wrapped),
+        action_checks.name_of(self.wrapped),
     )
     return tf.one_hot(greedy, _num_actions(self.action_spec))
 
@@ -167,7 +167,7 @@ class EpisodeMixture(DistributionPolicy):
     )
     self._policies = tuple(policies)
     self._probabilities = tf.constant(probabilities, tf.float32)  # [K]
-    self.wrapped = policies[0]  # By whose name errors call the mixture.
+    self.wrapped = policies[0]  # Errors use its name.
 
   def _action(self, time_step, policy_state, seed=None):
     draw_seed, action_seed = tfp.random.split_seed(seed)
@@ -180,7 +180,7 @@ class EpisodeMixture(DistributionPolicy):
     return policy_step.PolicyStep(action, policy_state)
 
   def _distribution(self, time_step, policy_state):
-    # Before an episode's first action its policy is not drawn yet.
+    # Before an episode's first action, its policy is not drawn yet.
     weights = tf.where(  # [B, K]
         time_step.is_first()[:, None],
         self._probabilities,

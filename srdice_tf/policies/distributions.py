@@ -55,13 +55,13 @@ class ClippedNormal(tfd.Distribution):
     return tf.where(beyond, tf.constant(float('-inf'), self.dtype), log_prob)
 
 
-class NoisySamples(tfd.Distribution):
+class NoisyDistribution(tfd.Distribution):
   """clip(x + noise, low, high) of vectors x ~ another distribution.
 
   It can be sampled; its density has no closed form.
   """
 
-  def __init__(self, distribution, scale, low, high, name='NoisySamples'):
+  def __init__(self, distribution, scale, low, high, name='NoisyDistribution'):
     parameters = dict(locals())
     self._distribution = distribution
     self._noise = tfd.Normal(tf.zeros_like(scale), scale)
@@ -88,6 +88,7 @@ class NoisySamples(tfd.Distribution):
   def _sample_n(self, n, seed=None):
     own_seed, noise_seed = tfp.random.split_seed(seed)
     own = self._distribution.sample(n, seed=own_seed)  # [n, B, A]
+    own = infinite_as_nan(own)
     noise = self._noise.sample(tf.shape(own)[:-1], seed=noise_seed)
     return tf.clip_by_value(own + noise, *self._range)
 
@@ -104,6 +105,11 @@ class OpenUniform(tfd.Uniform):
     log_density = -tf.math.log(self.high - self.low)
     no_mass = tf.constant(float('-inf'), self.dtype)
     return tf.where(inside, log_density, no_mass)
+
+
+def infinite_as_nan(actions: tf.Tensor) -> tf.Tensor:
+  """Returns actions of which clipping hides no infinite one."""
+  return tf.where(tf.math.is_inf(actions), actions - actions, actions)
 
 
 def mixture(probabilities, components):

@@ -1,86 +1,150 @@
-"""Finds the base policy that a user names."""
+"""Loads the base policy that a user names; KINDS has one line a kind."""
 
+from collections.abc import Callable
 import hashlib
 import os
+from typing import NamedTuple
 
 from tf_agents.policies import tf_policy
 
 from srdice_tf import errors
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
+from srdice_tf.policies import probability_tables
+from srdice_tf.policies import sampled
 from srdice_tf.policies import saved
-from srdice_tf.policies import tabular
 from srdice_tf.policies import weights
 
 PRETRAINED, UNTRAINED, RANDOM = 'pretrained', 'untrained', 'random'
 
 
+class Request(NamedTuple):
+  """What is asked for.
+
+  Attributes:
+    name: as the user wrote it.
+    env_id: the environment.
+    specs: of its observations and actions.
+    source: what errors call the policy, such as 'policy=random'.
+  """
+
+  name: str
+  env_id: str
+  specs: tuple
+  source: str
+
+
+def _random(request: Request) -> tf_policy.TFPolicy:
+  """Uniform actions."""
+  return composed.UniformPolicy(*request.specs)
+
+
+def _untrained(request: Request) -> tf_policy.TFPolicy:
+  """A network with random weights."""
+  return base.deterministic_policy(*request.specs)
+
+
+def _pretrained(request: Request) -> tf_policy.TFPolicy:
+  """The shipped policy, or the checkpoint named after a colon."""
+  _, colon, checkpoint = request.name.partition(':')
+  checkpoint = checkpoint if colon else weights.BEST
+  policy = probability_tables.shipped(request.env_id, *request.specs)
+  if policy is None:
+    network = weights.load_pretrained(
+        request.env_id, *request.specs, checkpoint
+    )
+    return base.deterministic_policy(*request.specs, network)
+  if checkpoint != weights.BEST:
+    raise errors.at(
+        request.source,
+        f'{request.env_id} is a finite MDP with one policy of its own',
+        f'expected {PRETRAINED}',
+    )
+  return policy
+
+
+def _saved_model(request: Request) -> tf_policy.TFPolicy:
+  return saved.load(request.name, *request.specs, request.source)
+
+
+def _table(request: Request) -> tf_policy.TFPolicy:
+  return probability_tables.load(request.name, *request.specs, request.source)
+
+
+def _network(request: Request) -> tf_policy.TFPolicy:
+  network = weights.load_network(request.name, *request.specs)
+  return base.deterministic_policy(*request.specs, network)
+
+
+def _is_file(extension: str) -> Callable[[str], bool]:
+  return lambda name: name.endswith(extension) and os.path.isfile(name)
+
+
+class Kind(NamedTuple):
+  """A kind of policy.
+
+  Attributes:
+    text: what messages call it.
+    fits: whether a name is of this kind.
+    load: returns the policy.
+  """
+
+  text: str
+  fits: Callable[[str], bool]
+  load: Callable[[Request], tf_policy.TFPolicy]
+
+
+# To add one: a function above and a line here. The first that fits is taken.
+KINDS = (
+    Kind(
+        PRETRAINED,
+        lambda name: name.partition(':')[0] == PRETRAINED,
+        _pretrained,
+    ),
+    Kind(UNTRAINED, UNTRAINED.__eq__, _untrained),
+    Kind(RANDOM, RANDOM.__eq__, _random),
+    Kind('a directory of a TF-Agents SavedModel', os.path.isdir, _saved_model),
+    Kind('a file of weights (.npz)', _is_file('.npz'), _network),
+    Kind('a file of probabilities (.npy)', _is_file('.npy'), _table),
+)
+
+
 def load(
-    name: str, env_id: str, observation_spec, action_spec
+    name: str,
+    env_id: str,
+    observation_spec,
+    action_spec,
+    field: str = 'policy',
 ) -> tf_policy.TFPolicy:
   """Returns a base policy, without the noise of target or behaviour policy.
 
   Args:
     name: 'pretrained', the one shipped for the environment, or
       'pretrained:weak', ':medium', ':good', earlier ones of the same run, or
-      'pretrained:separate', that of another agent;
-      'untrained', a network with random weights; 'random', uniform actions; a
-      directory with a TF-Agents SavedModel; a file of weights (.npz), or of a
-      finite MDP's table of probabilities (.npy).
+      'pretrained:separate', that of another agent; or one of the other KINDS.
     env_id: the environment.
     observation_spec: of the environment.
     action_spec: of the environment, bounded.
+    field: the setting that names it, for errors.
 
   Raises:
     UserError: if there is no such policy, or it does not fit.
   """
-  policy = _load(name, env_id, observation_spec, action_spec)
-  policy.source = f'--policy={name}'  # What errors call it.
+  request = Request(
+      name, env_id, (observation_spec, action_spec), f'{field}={name}'
+  )
+  kind = next((kind for kind in KINDS if kind.fits(name)), None)
+  if kind is None:
+    found = 'of no known kind' if os.path.exists(name) else 'no such file'
+    expected = ', '.join(kind.text for kind in KINDS)
+    raise errors.UserError(field, name, f'{found}; expected one of: {expected}')
+  policy = kind.load(request)
+  policy.source = request.source  # What errors call it.
   return policy
 
 
-def _load(
-    name: str, env_id: str, observation_spec, action_spec
-) -> tf_policy.TFPolicy:
-  specs = observation_spec, action_spec
-  kind, colon, checkpoint = name.partition(':')
-  if name == RANDOM:
-    return composed.UniformPolicy(*specs)
-  if name == UNTRAINED:
-    return base.deterministic_policy(*specs)
-  if kind == PRETRAINED:
-    checkpoint = checkpoint if colon else weights.BEST
-    policy = tabular.shipped(env_id, *specs)
-    if policy is not None:
-      _check_only_one(name, env_id, checkpoint)
-      return policy
-    network = weights.load_pretrained(env_id, *specs, checkpoint)
-    return base.deterministic_policy(*specs, network)
-  if os.path.isdir(name):
-    return saved.load(name, *specs)
-  if os.path.isfile(name) and name.endswith('.npy'):
-    return tabular.load(name, *specs)
-  if os.path.isfile(name) and name.endswith('.npz'):
-    network = weights.load_network(name, *specs)
-    return base.deterministic_policy(*specs, network)
-  found = 'of no known kind' if os.path.exists(name) else 'no such file'
-  raise errors.UserError(
-      f'--policy={name}: {found}; expected {PRETRAINED},'
-      f' {UNTRAINED}, {RANDOM}, a TF-Agents SavedModel or a file of weights'
-      ' (.npz) or probabilities (.npy).'
-  )
-
-
-def _check_only_one(name: str, env_id: str, checkpoint: str):
-  if checkpoint != weights.BEST:
-    raise errors.UserError(
-        f'--policy={name}: {env_id} is a finite MDP with one policy of its'
-        f' own; expected {PRETRAINED}.'
-    )
-
-
 def behaviour_name(policy: str, setting: str) -> str:
-  """Returns whose actions make the data if no other policy is named.
+  """Returns the name of the base policy that makes the data by default.
 
   Args:
     policy: name of the base policy that is evaluated.
@@ -95,17 +159,20 @@ def behaviour_name(policy: str, setting: str) -> str:
   if policy == PRETRAINED:
     return f'{PRETRAINED}:{weights.SEPARATE}'
   raise errors.UserError(
-      f'--setting={setting}: the data are of another agent than'
-      f' --policy={policy}; name it with --behaviour_policy.'
+      'setting',
+      setting,
+      f'the data are of another agent than policy={policy}; name it with'
+      ' behaviour_policy',
   )
 
 
 def checksum(policy: tf_policy.TFPolicy) -> str:
-  """Returns a hash that tells a base policy from those that act otherwise.
+  """Returns a hash; base policies that act differently have different ones.
 
-  It covers the files of a SavedModel, of others their kind and variables.
+  It is of the files of a SavedModel, else of the class and the variables.
   """
-  files = getattr(policy, 'wrapped', policy)
+  drawn = isinstance(policy, sampled.SampledPolicy)
+  files = policy.wrapped if drawn else policy
   if isinstance(files, saved.SavedPolicy):
     return files.file_checksum
   digest = hashlib.sha256(type(policy).__name__.encode())

@@ -1,8 +1,8 @@
-"""Stochastic policies that users bring, drawn from stateless seeds.
+"""Users' stochastic policies, sampled with stateless seeds.
 
-What TF-Agents' policies draw in `action` cannot be repeated, so that the same
-run would give another truth and estimate each time. Where a policy offers its
-distribution, that is sampled instead.
+What TF-Agents' policies draw in `action` cannot be repeated, so the same run
+would give another truth and estimate each time. If a policy has a distribution,
+that is sampled instead.
 """
 
 import re
@@ -15,10 +15,12 @@ from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import errors
 from srdice_tf.policies import composed
+from srdice_tf.policies import distributions
 
 tfd = tfp.distributions
 
-# Any; of a fixed size, since models saved for another size tell only then.
+# Any number will do. It is fixed, so that a model that was saved for another
+# batch size fails.
 _BATCH_SIZE = 13
 _RANDOM_OPERATIONS = re.compile('Random|Multinomial|Normal|Rng')
 
@@ -30,6 +32,12 @@ class SampledPolicy(composed.DistributionPolicy):
     super().__init__(policy.time_step_spec, policy.action_spec)
     self.wrapped = policy
 
+  def _action(self, time_step, policy_state, seed=None):
+    step = super()._action(time_step, policy_state, seed)
+    if not step.action.dtype.is_floating:
+      return step
+    return step._replace(action=distributions.infinite_as_nan(step.action))
+
   def _distribution(self, time_step, policy_state):
     found = self.wrapped.distribution(time_step).action
     num_events = len(self.action_spec.shape)
@@ -39,7 +47,7 @@ class SampledPolicy(composed.DistributionPolicy):
 
 
 def repeatable(policy: tf_policy.TFPolicy, source: str) -> tf_policy.TFPolicy:
-  """Returns the policy in a form whose actions a seed determines.
+  """Returns the policy in a form that draws its actions from a seed.
 
   Args:
     policy: any.
@@ -56,10 +64,11 @@ def repeatable(policy: tf_policy.TFPolicy, source: str) -> tf_policy.TFPolicy:
   if isinstance(policy, composed.DistributionPolicy) or not _draws(policy):
     return policy
   if not _has_distribution(policy):
-    raise errors.UserError(
-        f'{source}: it draws its actions but offers no distribution to draw'
-        ' them from; expected a policy with one (such as ActorPolicy or'
-        ' QPolicy), or a greedy one (GreedyPolicy, agent.policy).'
+    raise errors.at(
+        source,
+        'it draws its actions but offers no distribution to draw them from',
+        'expected a policy with one (such as ActorPolicy or QPolicy), or a'
+        ' greedy one (GreedyPolicy, agent.policy)',
     )
   return SampledPolicy(policy)
 
@@ -67,9 +76,10 @@ def repeatable(policy: tf_policy.TFPolicy, source: str) -> tf_policy.TFPolicy:
 def check_stateless(policy_state_spec, source: str):
   """Raises a UserError if the policy keeps a state from step to step."""
   if tf.nest.flatten(policy_state_spec):
-    raise errors.UserError(
-        f'{source}: it keeps a state from step to step, as RNNs do; expected a'
-        ' policy that acts on the observation alone.'
+    raise errors.at(
+        source,
+        'it keeps a state from step to step, as RNNs do',
+        'expected a policy that acts on the observation alone',
     )
 
 
@@ -84,7 +94,7 @@ def _draws(policy: tf_policy.TFPolicy) -> bool:
 
 
 def _has_distribution(policy: tf_policy.TFPolicy) -> bool:
-  """Returns whether it offers one that is stochastic as its actions are."""
+  """Returns whether it has a distribution that is not deterministic."""
   found = []
   try:
     _trace(lambda step: found.append(policy.distribution(step).action), policy)

@@ -13,14 +13,16 @@ from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import errors
+from srdice_tf.policies import action_checks
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
-from srdice_tf.policies import checks
 from srdice_tf.policies import composed
+from srdice_tf.policies import distributions
+from srdice_tf.policies import probability_tables
 from srdice_tf.policies import sampled
-from srdice_tf.policies import tabular
 
-# What a policy is made of. The fingerprint beside it differs between copies.
+# The files of a policy. Its fingerprint file is left out: it differs between
+# copies.
 _FILES = (
     'saved_model.pb',
     policy_saver.POLICY_SPECS_PBTXT,
@@ -30,26 +32,28 @@ _FILES = (
 
 
 class SavedPolicy(tf_policy.TFPolicy):
-  """A loaded SavedModel behind TF-Agents' policy interface.
+  """A loaded SavedModel as a TF-Agents policy.
 
   Attributes:
     file_checksum: of the files that it was loaded from.
   """
 
   def __init__(self, model, time_step_spec, action_spec, file_checksum: str):
-    # Discrete actions are not clipped: those out of the range are refused.
+    # Discrete actions are not clipped: those out of range are an error.
     is_discrete = base.is_discrete(action_spec)
     super().__init__(time_step_spec, action_spec, clip=not is_discrete)
     self._model = model
-    # Listed here so that they count among the policy's variables. A policy
-    # without any is saved without the list.
+    # An attribute, so that they count as the policy's variables. A model
+    # without variables has no such list.
     self._model_variables = list(getattr(model, 'model_variables', ()))
     self.file_checksum = file_checksum
 
   def _action(self, time_step, policy_state, seed=None):
     del seed  # Fixed when the model was saved.
-    step = self._model.action(time_step, policy_state)
-    return policy_step.PolicyStep(step.action, policy_state)
+    action = self._model.action(time_step, policy_state).action
+    if action.dtype.is_floating:
+      action = distributions.infinite_as_nan(action)
+    return policy_step.PolicyStep(action, policy_state)
 
   def _distribution(self, time_step, policy_state):
     step = self._model.distribution(time_step, policy_state)
@@ -58,13 +62,16 @@ class SavedPolicy(tf_policy.TFPolicy):
     return policy_step.PolicyStep(step.action, policy_state)
 
 
-def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
+def load(
+    path: str, observation_spec, action_spec, source: str = ''
+) -> tf_policy.TFPolicy:
   """Returns the policy saved in `path`, checked against the environment.
 
   Args:
     path: directory of a SavedModel that TF-Agents' PolicySaver wrote.
     observation_spec: of the environment.
     action_spec: of the environment, bounded.
+    source: what errors call it; default: its path.
 
   Returns:
     A SavedPolicy, if its actions are not drawn; else a SampledPolicy, which
@@ -74,7 +81,7 @@ def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
     UserError: if it cannot be read, does not fit the environment, keeps a
       state, or draws its actions and was saved without a distribution.
   """
-  source = f'--policy={path}'
+  source = source or path
   try:
     specs = tensor_spec.from_pbtxt_file(
         os.path.join(path, policy_saver.POLICY_SPECS_PBTXT)
@@ -83,8 +90,8 @@ def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
     found = found.observation, found.action
     model = tf.saved_model.load(path)
   except Exception as error:  # What damage raises depends on where it is.
-    raise errors.UserError(
-        f"{source}: not a SavedModel of TF-Agents' PolicySaver: {_line(error)}"
+    raise errors.at(
+        source, f"not a SavedModel of TF-Agents' PolicySaver: {_line(error)}"
     ) from error
   sampled.check_stateless(state_spec, source)
   expected = tuple(map(tensor_spec.from_spec, (observation_spec, action_spec)))
@@ -97,10 +104,10 @@ def load(path: str, observation_spec, action_spec) -> tf_policy.TFPolicy:
     policy = sampled.repeatable(policy, source)
     _check_states(policy, *expected)
   except (ValueError, TypeError, AttributeError, tf.errors.OpError) as error:
-    raise errors.UserError(
-        f"{source}: it cannot be called on the environment's time steps:"
-        f' {_line(error)}; expected one saved with batch_size=None, without'
-        ' input_fn_and_spec.'
+    raise errors.at(
+        source,
+        f"it cannot be called on the environment's time steps: {_line(error)}",
+        'expected one saved with batch_size=None, without input_fn_and_spec',
     ) from error
   return policy
 
@@ -126,9 +133,9 @@ def _check(source: str, what: str, found, expected):
   if len(leaves) == 1 and _fits(leaves[0], expected):
     return
   found = ', '.join(map(_describe, leaves))
-  raise errors.UserError(
-      f"{source}: its {what} are {found}, the environment's are"
-      f' {_describe(expected)}.'
+  raise errors.at(
+      source,
+      f"its {what} are {found}, the environment's are {_describe(expected)}",
   )
 
 
@@ -158,11 +165,11 @@ def _check_states(policy, observation_spec, action_spec):
   """Acts in each state of a finite MDP.
 
   Raises:
-    UserError: if it gives no actions of the MDP.
+    UserError: if its actions are not those of the MDP.
   """
-  if not tabular.is_finite(observation_spec, action_spec):
+  if not probability_tables.is_finite(observation_spec, action_spec):
     return
   if not isinstance(policy, composed.DistributionPolicy):
     policy = composed.EpsilonGreedy(policy, epsilon=0.0)
-  with checks.one_line():
+  with action_checks.one_line():
     actions.probability_table(policy, int(observation_spec.maximum) + 1)

@@ -1,4 +1,4 @@
-"""TF policies in TF-Agents' Python drivers, one compiled call for a batch."""
+"""TF policies for TF-Agents' Python drivers, one compiled call a batch."""
 
 import numpy as np
 import tensorflow as tf
@@ -8,21 +8,21 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
-from srdice_tf.policies import checks
+from srdice_tf.policies import action_checks
 from srdice_tf.policies import composed
 
-# Calls of one stream; a collection can count so many.
+# Calls of one stream; the most that a collection can count.
 _CALLS = 2**24
-# Streams of random numbers that a seed below 2^31 has, apart from each other.
+# Separate streams of random numbers that a seed below 2^31 has.
 NUM_STREAMS = 2**31 // _CALLS
 
 
 class SeededPyPolicy(py_policy.PyPolicy):
   """Runs a TF policy; call number k draws its actions from seed (seed, k).
 
-  TF-Agents' PyTFEagerPolicy would trace again for each seed. The number of the
-  next call is all there is to save: an interrupted run sets it and goes on
-  with the very actions it would have had.
+  TF-Agents' PyTFEagerPolicy would trace again for each seed. The only state is
+  the number of the next call: an interrupted run sets it and gets the actions
+  that it would have had.
   """
 
   def __init__(self, policy: tf_policy.TFPolicy, batch_size: int, seed: int):
@@ -39,7 +39,7 @@ class SeededPyPolicy(py_policy.PyPolicy):
         tensor_spec.to_nest_array_spec(policy.policy_state_spec),
     )
     self._policy = policy
-    self._name = checks.name_of(policy)
+    self._name = action_checks.name_of(policy)
     stream, self._seed = divmod(seed, 2**31)
     self._first_call = stream % NUM_STREAMS * _CALLS
     self.num_calls = 0
@@ -55,7 +55,7 @@ class SeededPyPolicy(py_policy.PyPolicy):
     )
 
   def _compiled(self, observation, policy_state, step_type, seed):
-    # Each argument costs a copy; no policy acts on reward and discount.
+    # Each argument costs a copy, and no policy uses reward and discount.
     zeros = tf.zeros(tf.shape(step_type))  # [B]
     time_step = ts.TimeStep(step_type, zeros, zeros + 1.0, observation)
     if isinstance(self._policy, composed.DistributionPolicy):
@@ -71,7 +71,7 @@ class SeededPyPolicy(py_policy.PyPolicy):
         [self._seed, self._first_call + self.num_calls], np.int32
     )
     self.num_calls += 1
-    with checks.one_line():
+    with action_checks.one_line():
       step = self._function(
           tf.constant(time_step.observation),
           policy_state,
@@ -79,5 +79,5 @@ class SeededPyPolicy(py_policy.PyPolicy):
           tf.constant(seed),
       )
     actions = step.action.numpy()
-    checks.check(actions, self._policy.action_spec, self._name)
+    action_checks.check(actions, self._policy.action_spec, self._name)
     return policy_step.PolicyStep(actions, step.state)

@@ -12,7 +12,7 @@ from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
-from srdice_tf.policies import tabular
+from srdice_tf.policies import probability_tables
 
 TARGET_SIGMA = 0.1
 SEPARATE = 'separate'
@@ -20,7 +20,9 @@ SEPARATE = 'separate'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BehaviourNoise:
-  """What makes a base policy the behaviour policy; None: not of these actions.
+  """How a base policy becomes the behaviour policy.
+
+  A number is None if it is not for this kind of actions.
 
   Attributes:
     behaviour_sigma: of the Gaussian noise, continuous actions.
@@ -50,8 +52,8 @@ class Noise(BehaviourNoise):
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting(Noise):
-  """How a data set is gathered, by name.
+class BehaviourSetting(Noise):
+  """The noise and the size of a data set, by name.
 
   Attributes:
     num_transitions: size of the data set in the paper.
@@ -64,8 +66,10 @@ NUMBERS = tuple(field.name for field in dataclasses.fields(Noise))
 BEHAVIOUR_NUMBERS = tuple(f.name for f in dataclasses.fields(BehaviourNoise))
 
 
-def _continuous(num_transitions: int, sigma: float, uniform: float) -> Setting:
-  return Setting(
+def _continuous(
+    num_transitions: int, sigma: float, uniform: float
+) -> BehaviourSetting:
+  return BehaviourSetting(
       num_transitions,
       target_sigma=TARGET_SIGMA,
       behaviour_sigma=sigma,
@@ -75,12 +79,14 @@ def _continuous(num_transitions: int, sigma: float, uniform: float) -> Setting:
 
 def _discrete(
     num_transitions: int, epsilon: float, greedy: float = 0.0
-) -> Setting:
-  return Setting(num_transitions, epsilon=epsilon, greedy_probability=greedy)
+) -> BehaviourSetting:
+  return BehaviourSetting(
+      num_transitions, epsilon=epsilon, greedy_probability=greedy
+  )
 
 
-def _alpha(alpha: float) -> Setting:
-  """Returns DualDICE's behaviour policy, the nearer to pi the larger alpha.
+def _alpha(alpha: float) -> BehaviourSetting:
+  """Returns DualDICE's behaviour policy; with a larger alpha nearer to pi.
 
   On its grid, exploration is 0.1 for pi and 0.1 + 0.6 (1 - alpha) for pi_b: pi,
   but a uniform action with probability 2/3 (1 - alpha). 200 episodes of 400.
@@ -95,7 +101,7 @@ CONTINUOUS = {
 DISCRETE = {
     'main': _discrete(1_000_000, epsilon=0.1),
     'noise': _discrete(1_000_000, epsilon=0.2, greedy=0.2),
-    # Around the policy of another agent, which the caller passes.
+    # The base policy is that of another agent.
     SEPARATE: _discrete(1_000_000, epsilon=0.1),
     'alpha0': _alpha(0.0),
     'alpha0.33': _alpha(0.33),
@@ -118,19 +124,21 @@ def _is_finite(observation_spec) -> bool:
 
 def setting(
     name: str, action_spec, given: BehaviourNoise | None = None
-) -> Setting:
-  """Returns the setting of that name, but with the numbers that are given.
+) -> BehaviourSetting:
+  """Returns the setting of that name, with the given numbers replaced.
 
   Raises:
-    UserError: if setting or number are not of these actions.
+    UserError: if the setting or a number is not for these actions.
   """
   is_discrete = base.is_discrete(action_spec)
   settings = DISCRETE if is_discrete else CONTINUOUS
   kind = 'discrete' if is_discrete else 'continuous'
   if name not in settings:
     raise errors.UserError(
-        f'--setting={name}: this environment has {kind} actions, for which'
-        f" there are the settings {', '.join(settings)}."
+        'setting',
+        name,
+        f'this environment has {kind} actions, for which there are the settings'
+        f" {', '.join(settings)}",
     )
   named, replaced = settings[name], {}
   own = [number for number in NUMBERS if getattr(named, number) is not None]
@@ -140,8 +148,10 @@ def setting(
       continue
     if number not in own:
       raise errors.UserError(
-          f'--{number}={value}: this environment has {kind} actions, whose'
-          f' noise has the numbers {", ".join(own)}.'
+          number,
+          value,
+          f'this environment has {kind} actions, whose noise has the numbers'
+          f' {", ".join(own)}',
       )
     replaced[number] = float(value)
   return dataclasses.replace(named, **replaced)
@@ -153,7 +163,7 @@ def for_policies(
     target: tf_policy.TFPolicy,
     behaviour: tf_policy.TFPolicy,
 ) -> Noise:
-  """Returns the numbers without those that do nothing to these policies.
+  """Returns the numbers, None for those that have no effect on these policies.
 
   A stochastic policy is its own target, and uniform actions stay uniform.
 
@@ -164,7 +174,7 @@ def for_policies(
     behaviour: base policy of the behaviour policy.
 
   Raises:
-    UserError: if the user set one of those.
+    UserError: if the user set one that has no effect.
   """
   unused = []
   if isinstance(target, composed.DistributionPolicy):
@@ -174,8 +184,9 @@ def for_policies(
   for name in unused:
     if getattr(given, name) is not None:
       raise errors.UserError(
-          f'--{name}={getattr(given, name)}: there is no noise around this'
-          ' policy, which is random as it is.'
+          name,
+          getattr(given, name),
+          'there is no noise around this policy, which is random already',
       )
   return dataclasses.replace(resolved, **dict.fromkeys(unused))
 
@@ -205,7 +216,7 @@ def behaviour_policy(
     if not noise.uniform_probability:
       return noisy
     return composed.UniformMixture(noisy, noise.uniform_probability)
-  if isinstance(policy, tabular.TabularPolicy):
+  if isinstance(policy, probability_tables.TabularPolicy):
     exploring = policy.mixed(noise.epsilon)
   else:
     exploring = composed.EpsilonGreedy(policy, noise.epsilon)

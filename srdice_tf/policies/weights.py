@@ -1,4 +1,4 @@
-"""Compact files of a network's weights, and the policies that are shipped."""
+"""Compact files of a network's weights, and the shipped policies."""
 
 import json
 import os
@@ -40,9 +40,10 @@ def _assign(path: str, arrays: list[np.ndarray], network):
   found = [array.shape for array in arrays]
   expected = [tuple(variable.shape) for variable in network.variables]
   if found != expected:
-    raise errors.UserError(
-        f'{path}: weights of shapes {found} do not fit the network, expected'
-        f' {expected}.'
+    raise errors.at(
+        path,
+        f'weights of shapes {found} do not fit the network, expected'
+        f' {expected}',
     )
   for variable, array in zip(network.variables, arrays):
     variable.assign(array.astype(np.float32))
@@ -59,7 +60,7 @@ def load_network(path: str, observation_spec, action_spec):
   """Returns the network whose weights are in `path`.
 
   Raises:
-    UserError: if they cannot be read or are not of a network for these specs.
+    UserError: if they cannot be read or do not fit a network for these specs.
   """
   arrays = array_files.read_npz(path)
   is_small = arrays[0].shape[-1:] == (base.SMALL_TRUNK.convolutions[0][0],)
@@ -78,7 +79,7 @@ def file_name(checkpoint: str) -> str:
   """Returns the name of the weights of one of CHECKPOINTS."""
   if checkpoint not in CHECKPOINTS:
     raise errors.UserError(
-        f'checkpoint {checkpoint!r}: expected one of {", ".join(CHECKPOINTS)}.'
+        'checkpoint', checkpoint, f'expected one of {", ".join(CHECKPOINTS)}'
     )
   return 'weights.npz' if checkpoint == BEST else f'{checkpoint}.npz'
 
@@ -108,18 +109,21 @@ def read_card(path: str) -> dict:
       _ = entry['file'], entry['sha256']
     _ = card['environment']['id']
   except (ValueError, KeyError, TypeError, AttributeError) as error:
-    raise errors.UserError(
-        f'{path}: damaged ({type(error).__name__}: {error}); expected the card'
-        ' that train_policy.py --ship writes: restore the file or ship anew.'
+    raise errors.at(
+        path,
+        f'damaged ({type(error).__name__}: {error})',
+        'expected the card that comes with shipped policies: restore the file,'
+        ' or ship the policy again',
     ) from error
   return card
 
 
 def _not_shipped(env_id: str, agent: str) -> errors.UserError:
   return errors.UserError(
-      f'--env={env_id}: no policy is shipped for it; train one with `python'
-      f' binaries/train_policy.py --env={env_id} --agent={agent}` and name it'
-      ' with --policy.'
+      'env',
+      env_id,
+      'no policy is shipped for it; train one with binaries/train_policy.py,'
+      f' agent={agent}, and give its directory as the policy',
   )
 
 

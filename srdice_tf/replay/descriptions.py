@@ -1,4 +1,4 @@
-"""What dataset.json says of a data set, and whether it can be believed."""
+"""What dataset.json says about a data set, and checks of it."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ def describe(collectors: Iterable[dict], counts: Mapping[str, int]) -> dict:
   """Returns the description of the data of all collectors, as one data set.
 
   Args:
-    collectors: what each of them says of its data.
-    counts: the transitions and episodes that there are.
+    collectors: what each of them says about its data.
+    counts: transitions and episodes in the data.
   """
   collectors = sorted(collectors, key=lambda each: each['collector'])
   plain = [
@@ -25,7 +25,7 @@ def describe(collectors: Iterable[dict], counts: Mapping[str, int]) -> dict:
   counts = dict(counts)
   single = plain[0] if len(plain) == 1 else {}
   if single:
-    # Returns and the like, if they are of this very moment.
+    # With returns and mean reward, if they are up to date.
     own = collectors[0].get('counts', {})
     if counts.items() <= own.items():
       counts = own
@@ -44,9 +44,9 @@ def describe(collectors: Iterable[dict], counts: Mapping[str, int]) -> dict:
 def fault(description) -> str | None:
   """Returns what is wrong with the form of a description, or None."""
   if not isinstance(description, dict):
-    return f'it holds a {type(description).__name__}, not named fields'
+    return f'it holds a {type(description).__name__}, not an object'
   if 'format' not in description:
-    return 'it has no field format: it is of an earlier version, or was cut'
+    return 'it has no field format: an earlier version wrote it, or it was cut'
   if description['format'] != FORMAT:
     return f'its format is {description["format"]}, known is {FORMAT}'
   for name, is_right in _FIELDS.items():
@@ -67,11 +67,11 @@ def fault(description) -> str | None:
 
 
 def difference(description: dict, found: dict) -> str | None:
-  """Returns in what a description differs from the data, or None.
+  """Returns how a description differs from the data, or None.
 
   Args:
-    description: that stands beside the data.
-    found: that of the data themselves.
+    description: from dataset.json.
+    found: made from the data.
   """
   for name, value in found.items():
     told = description.get(name)

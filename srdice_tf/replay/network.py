@@ -1,7 +1,7 @@
 """Starts Reverb servers that only this machine can reach.
 
-Reverb listens on all interfaces and asks nobody who he is. It has no setting
-for that, so that its sockets are tied to the loopback device once it listens.
+Reverb listens on all interfaces and asks for no password. It has no setting for
+that, so this binds its sockets to the loopback device once it listens.
 """
 
 from collections.abc import Iterator

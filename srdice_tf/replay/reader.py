@@ -7,10 +7,9 @@ import numpy as np
 
 from srdice_tf import errors
 from srdice_tf import memory
-from srdice_tf.replay import client as client_lib
-from srdice_tf.replay import dataset as dataset_lib
-from srdice_tf.replay import rows
-from srdice_tf.replay import tables
+from srdice_tf.replay import clients
+from srdice_tf.replay import reverb_tables
+from srdice_tf.replay import row_codec
 
 
 class Stream(NamedTuple):
@@ -19,7 +18,7 @@ class Stream(NamedTuple):
   Attributes:
     collector: number of the collector.
     slot: number of the environment.
-    observations: list of [?, ...], whose concatenation has R rows.
+    observations: list of [?, ...], R rows in all.
     steps: [R, 6 + A] the rest of the rows, see `rows`.
   """
 
@@ -29,29 +28,47 @@ class Stream(NamedTuple):
   steps: np.ndarray
 
 
+class StoredRows(NamedTuple):
+  """All rows of a server, stream by stream; see `rows`.
+
+  Attributes:
+    rows: [R, ...] observations, or frames [R, H, W].
+    step_types: [R].
+    actions: [R, A] or [R], those that led to each row.
+    rewards: [R].
+    not_done: [R].
+  """
+
+  rows: np.ndarray
+  step_types: np.ndarray
+  actions: np.ndarray
+  rewards: np.ndarray
+  not_done: np.ndarray
+
+
 def read_streams(
-    client: client_lib.ReplayClient,
-    codec: rows.Codec,
+    client: clients.ReplayClient,
+    codec: row_codec.Codec,
     collector: int,
     on_progress: Callable[[int, int], None] = lambda seen, size: None,
 ) -> list[Stream]:
-  """Returns everything that is stored of one collector.
+  """Returns everything that one collector has stored.
 
   Args:
     client: of the replay server.
     codec: of the environment's rows.
     collector: its number.
-    on_progress: called with the number of segments read and that of all.
+    on_progress: called with the numbers of segments read and of all segments.
 
   Raises:
     UserError: if a row is missing or stored twice.
   """
   pieces = {}
   for _, segment in client.sample_all(
-      tables.SEGMENTS, on_progress=on_progress
+      reverb_tables.SEGMENTS, on_progress=on_progress
   ):
     steps = codec.steps(segment)
-    key = tuple(steps[0, [rows.COLLECTOR, rows.SLOT]].astype(int))
+    key = tuple(steps[0, [row_codec.COLLECTOR, row_codec.SLOT]].astype(int))
     if key[0] == collector:
       piece = codec.observations(segment), steps
       pieces.setdefault(key, []).append(piece)
@@ -59,7 +76,7 @@ def read_streams(
 
 
 def _join(key, pieces) -> Stream:
-  pieces.sort(key=lambda piece: piece[1][0, rows.CALL])
+  pieces.sort(key=lambda piece: piece[1][0, row_codec.CALL])
   steps = np.concatenate([piece[1] for piece in pieces])  # [R, 6 + A]
   _check_calls(steps)
   return Stream(*key, [piece[0] for piece in pieces], steps)
@@ -67,89 +84,91 @@ def _join(key, pieces) -> Stream:
 
 def _check_calls(steps: np.ndarray):
   """Raises an error unless the calls of each stream are 0, 1, 2 and so on."""
-  keys = steps[:, [rows.COLLECTOR, rows.SLOT]]
+  keys = steps[:, [row_codec.COLLECTOR, row_codec.SLOT]]
   is_new = np.ones(len(steps), bool)
   is_new[1:] = np.any(keys[1:] != keys[:-1], axis=1)
   begins = np.flatnonzero(is_new)[np.cumsum(is_new) - 1]  # [R]
   wrong = np.flatnonzero(
-      steps[:, rows.CALL] != np.arange(len(steps)) - begins
+      steps[:, row_codec.CALL] != np.arange(len(steps)) - begins
   )
   if wrong.size:
     collector, slot = keys[wrong[0]].astype(int)
-    raise errors.UserError(
-        f'replay: collector {collector}, environment {slot}: rows are missing'
-        ' or stored twice; the data set is damaged, collect it again.'
+    raise errors.at(
+        f'replay: collector {collector}, environment {slot}',
+        'rows are missing or stored twice',
+        'the data set is damaged, collect it again',
     )
 
 
-def read_dataset(
-    client: client_lib.ReplayClient, codec: rows.Codec, delete: bool = False
-) -> dataset_lib.Dataset:
-  """Reads all rows once into tensors.
+def read_rows(
+    client: clients.ReplayClient, codec: row_codec.Codec, delete: bool = False
+) -> StoredRows:
+  """Reads all rows of all collectors once.
 
   Args:
     client: of the replay server.
     codec: of the environment's rows.
-    delete: whether the server forgets what was read, so that it is not twice
-      in memory; for a server that nobody else reads.
+    delete: whether to delete on the server what was read, so that it is not in
+      memory twice; only for a server that nobody else reads.
 
   Raises:
-    UserError: if there is nothing, a collector has not finished, or what
-      there is differs from what the collectors counted.
+    UserError: if there is nothing, if a collector has not finished, or if the
+      collectors counted something else.
   """
   expected = _expected_counts(client)
   num_rows = sum(expected.values())
   segments = (
       (codec.observations(segment), codec.steps(segment))
-      for _, segment in client.sample_all(tables.SEGMENTS, delete)
+      for _, segment in client.sample_all(reverb_tables.SEGMENTS, delete)
   )
-  observations, steps = _read_rows(segments, num_rows)
-  num_starts = int(np.sum(steps[:, rows.STEP_TYPE] == rows.FIRST))
+  observations, steps = _sorted_rows(segments, num_rows)
+  num_starts = int(np.sum(steps[:, row_codec.STEP_TYPE] == row_codec.FIRST))
   found = {'transitions': len(steps) - num_starts, 'episodes': num_starts}
   for name, count in expected.items():
     if found[name] != count:
-      raise errors.UserError(
-          f'replay at {client.address}: {found[name]:,} {name} are there, its'
-          f' collectors counted {count:,}; the data set is damaged, collect it'
-          ' again.'
+      raise errors.at(
+          f'replay at {client.address}',
+          f'{found[name]:,} {name} are there, its collectors counted {count:,}',
+          'the data set is damaged, collect it again',
       )
-  return dataset_lib.Dataset(
+  return StoredRows(
       rows=observations,
-      step_types=steps[:, rows.STEP_TYPE],
+      step_types=steps[:, row_codec.STEP_TYPE],
       actions=codec.actions(steps),
-      rewards=steps[:, rows.REWARD],
-      not_done=steps[:, rows.DISCOUNT],
-      frame_stack=codec.frame_stack,
+      rewards=steps[:, row_codec.REWARD],
+      not_done=steps[:, row_codec.DISCOUNT],
   )
 
 
-def _expected_counts(client: client_lib.ReplayClient) -> dict[str, int]:
+def _expected_counts(client: clients.ReplayClient) -> dict[str, int]:
   """Returns how many transitions and episodes the collectors say there are."""
   expected = {'transitions': 0, 'episodes': 0}
   for collector, description in sorted(client.metadata().items()):
     asked = description['num_transitions']
     counts = description.get('counts', dict.fromkeys(expected, 0))
     if counts['transitions'] != asked:
-      raise errors.UserError(
-          f'replay at {client.address}: collector {collector} has saved'
-          f' {counts["transitions"]:,} of {asked:,} transitions; wait for it,'
-          ' or repeat its command if it was stopped.'
+      raise errors.at(
+          f'replay at {client.address}',
+          f'collector {collector} has saved {counts["transitions"]:,} of'
+          f' {asked:,} transitions',
+          'wait for it, or repeat its command if it was stopped',
       )
     for name in expected:
       expected[name] += counts[name]
   if not expected['transitions']:
-    raise errors.UserError(
-        f'replay at {client.address}: there are 0 transitions; collect some'
-        ' with binaries/collect_dataset.py.'
+    raise errors.at(
+        f'replay at {client.address}',
+        'there are 0 transitions',
+        'collect some with binaries/collect_dataset.py',
     )
   return expected
 
 
-def _read_rows(segments, num_rows: int):
+def _sorted_rows(segments, num_rows: int):
   """Returns observations [R, ...] and steps [R, 6 + A], stream by stream.
 
-  Segments come in any order. Frames are gigabytes: they are put into their one
-  place at once and sorted there, so that there is never a second copy.
+  Segments come in any order. Frames are gigabytes: they are copied into one
+  array as they come and sorted in place, so there is never a second copy.
   """
   joined, pieces, filled = None, [], 0
   for observations, steps in segments:
@@ -157,14 +176,14 @@ def _read_rows(segments, num_rows: int):
       shape = num_rows, *observations.shape[1:]
       joined = memory.aligned_empty(shape, observations.dtype)
     part = joined[filled : filled + len(steps)]
-    # What there is no room for is not kept: the caller refuses such data.
+    # What does not fit is dropped: the caller refuses such data.
     part[:] = observations[: len(part)]
     pieces.append((filled, steps))
     filled += len(steps)
   if not pieces:
-    return np.zeros((0, 1)), np.zeros((0, rows.ACTION))
+    return np.zeros((0, 1)), np.zeros((0, row_codec.ACTION))
   first_row = lambda piece: tuple(
-      piece[1][0, [rows.COLLECTOR, rows.SLOT, rows.CALL]]
+      piece[1][0, [row_codec.COLLECTOR, row_codec.SLOT, row_codec.CALL]]
   )
   pieces.sort(key=first_row)
   steps = np.concatenate([piece[1] for piece in pieces])  # [R, 6 + A]
@@ -177,7 +196,7 @@ def _read_rows(segments, num_rows: int):
 
 
 def permute(array: np.ndarray, order: np.ndarray):
-  """Makes array[i] what array[order[i]] was, without a second array."""
+  """Sets array[i] to the old array[order[i]], without a second array."""
   is_done = order == np.arange(len(order))
   for begin in np.flatnonzero(~is_done):
     if is_done[begin]:

@@ -6,15 +6,15 @@ import re
 from reverb.cc import schema_pb2
 import tensorflow as tf
 
-from srdice_tf.replay import tables
+from srdice_tf.replay import reverb_tables
 
 _ITEMS = 'items.tfrecord'
 _DONE = 'DONE'  # Written last.
 FILES = frozenset((_DONE, _ITEMS, 'chunks.tfrecord', 'tables.tfrecord'))
 # Reverb names a checkpoint by the time: names sort by age.
 _NAME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?[+-]\d\d:\d\d')
-# Marks of our own: a file in a checkpoint that dataset.json does not name yet,
-# and the end of the name of one that is being removed.
+# Our own marks: a file in a checkpoint that dataset.json does not name yet, and
+# the ending of the name of a checkpoint that is being removed.
 NEW, REMOVED = 'NEW', '.removed'
 
 
@@ -24,7 +24,7 @@ def is_whole(path: str) -> bool:
 
 
 def is_like_one(path: str) -> bool:
-  """Returns whether a directory is named and filled as a checkpoint is."""
+  """Returns whether a directory has the name and files of a checkpoint."""
   name = os.path.basename(path).removesuffix(REMOVED)
   return bool(_NAME.fullmatch(name)) and (
       set(os.listdir(path)) <= FILES | {NEW}
@@ -32,7 +32,7 @@ def is_like_one(path: str) -> bool:
 
 
 def is_marked(path: str) -> bool:
-  """Returns whether a checkpoint has a mark of our own."""
+  """Returns whether a checkpoint has one of our marks."""
   return is_like_one(path) and (
       path.endswith(REMOVED) or os.path.exists(os.path.join(path, NEW))
   )
@@ -44,8 +44,8 @@ def counts(path: str) -> dict[str, int]:
   records = tf.data.TFRecordDataset(os.path.join(path, _ITEMS), 'ZLIB')
   for record in records.as_numpy_iterator():
     item = schema_pb2.PrioritizedItem.FromString(record)
-    if item.table == tables.SEGMENTS:
-      transitions, episodes = tables.counts_of(item.priority)
+    if item.table == reverb_tables.SEGMENTS:
+      transitions, episodes = reverb_tables.counts_of(item.priority)
       num_transitions += transitions
       num_episodes += episodes
   return {'transitions': num_transitions, 'episodes': num_episodes}

@@ -1,4 +1,4 @@
-"""Calls that may never return, as Reverb's do where the server has died."""
+"""Calls that may never return, such as Reverb's if the server has died."""
 
 from collections.abc import Callable
 import queue
@@ -11,18 +11,17 @@ def within(
     *args,
     is_alive: Callable[[], object] | None = None,
 ):
-  """Returns what a call returns, or stops waiting for it.
+  """Returns the result of a call, or stops waiting for it.
 
-  The call runs in a thread of its own, so that Ctrl-C ends the wait at once.
-  A call that was given up stays behind in its thread, which does not keep the
-  process from ending.
+  The call runs in its own thread, so that Ctrl-C ends the wait at once. A call
+  that never returns stays in its thread, which does not keep the process alive.
 
   Args:
     seconds: to wait.
     call: to make; must release Python's lock while it waits.
     *args: of the call.
-    is_alive: raises an error if there is nothing to wait for; while it
-      returns, the wait goes on, for a call that may take long.
+    is_alive: asked after each `seconds`, for calls that may take long: the wait
+      goes on unless it raises an error.
 
   Raises:
     TimeoutError: if there was no answer in time.

@@ -1,32 +1,15 @@
-"""A study as a table: one line for each task and method."""
+"""Many evaluations as a table: one line for each task and method."""
 
 from collections.abc import Sequence
-import csv
-import os
 
 import numpy as np
+import pandas as pd
 
+from srdice_tf import results
 from srdice_tf.evaluation import log_error
-from srdice_tf.reports import not_finite
-from srdice_tf.reports import summaries
+from srdice_tf.evaluation import tidy
 from srdice_tf.reports import tables
 
-_FIELDS = (
-    'env',
-    'seed',
-    'method',
-    'estimate',
-    'truth',
-    'truth_error',
-    'truth_allows',
-    'relative_error',
-    'log_error',
-    'seconds',
-    'flow_residual',
-    'low',
-    'high',
-    'rank_correlation',
-)
 _COLUMNS = (
     'task',
     'method',
@@ -42,92 +25,39 @@ _COLUMNS = (
 )
 
 
-def _row(run, result) -> list:
-  return [
-      run.env_id,
-      run.seed,
-      result.method,
-      result.estimate,
-      result.truth,
-      result.truth_error,
-      log_error.allowed(result.truth_error),
-      result.relative_error,
-      result.log_error,
-      result.seconds,
-      result.flow_residual,
-      *(result.interval or (None, None)),
-      run.rank_correlation,
-  ]
-
-
-def write(path: str, runs: Sequence) -> None:
-  """Writes a line for each run and method (experiments.study.Run)."""
-  with open(f'{path}.tmp', 'w', newline='') as file:
-    writer = csv.writer(file, lineterminator='\n')
-    writer.writerow(_FIELDS)
-    for run in runs:
-      writer.writerows(_row(run, result) for result in run.results)
-  os.replace(f'{path}.tmp', path)
-
-
-def table(runs: Sequence) -> str:
+def table(evaluations: Sequence[results.Evaluation]) -> str:
   """Returns means and standard deviations over seeds, as Markdown."""
-  by_key = {}
-  for run in runs:
-    for result in run.results:
-      key = run.env_id, result.method
-      by_key.setdefault(key, []).append((run, result))
-  rows = [[*key, *_summary(pairs)] for key, pairs in sorted(by_key.items())]
+  frame = tidy.frame(evaluations)
+  rows = [
+      [*key, *_summary(group)]
+      for key, group in frame.groupby(['env', 'method'])
+  ]
   return tables.to_markdown(_COLUMNS, rows)
 
 
-def _summary(pairs) -> list:
-  results = [result for _, result in pairs]
-  relative = [result.relative_error for result in results]
-  logs = [result.log_error for result in results]
-  held = [
-      result.interval[0] <= result.truth <= result.interval[1]
-      for result in results
-      if result.interval is not None
-  ]
-  # The grid is linear SR-DICE's.
-  is_linear = results[0].method == 'linear_srdice'
-  correlations = [run.rank_correlation for run, _ in pairs if is_linear]
-  correlations = [found for found in correlations if np.isfinite(found)]
+def _summary(group: pd.DataFrame) -> list:
+  told = group.dropna(subset=['low', 'high'])
+  held = (told['low'] <= told['truth']) & (told['truth'] <= told['high'])
+  correlations = group['rank_correlation'].dropna()
   return [
-      len(pairs),
-      float(np.mean(relative)),
-      tables.deviation(relative),
-      float(np.mean(logs)),
-      tables.deviation(logs),
-      log_error.allowed(np.mean([r.truth_error for r in results])),
-      float(np.mean([result.seconds for result in results])),
-      f'{sum(held)} of {len(held)}' if held else '-',
-      float(np.mean(correlations)) if correlations else None,
+      len(group),
+      float(np.mean(group['relative_error'])),
+      tables.deviation(group['relative_error']),
+      float(np.mean(group['log_error'])),
+      tables.deviation(group['log_error']),
+      log_error.allowed(float(group['truth_error'].mean())),
+      float(group['seconds'].mean()),
+      f'{held.sum()} of {len(told)}' if len(told) else '-',
+      float(correlations.mean()) if len(correlations) else None,
   ]
 
 
-def truth_lines(runs: Sequence) -> str:
-  """Returns a line on the truth of each task."""
-  lines = [f'{run.env_id}: {summaries.of_truth(run.truth)}' for run in runs]
-  return '\n'.join(dict.fromkeys(' '.join(line.split()) for line in lines))
-
-
-def check_finite(runs: Sequence, path: str):
-  """Raises an error if a method of a run has no finite estimate."""
-  estimates = {
-      f'{result.method} on {run.env_id} seed {run.seed}': result.estimate
-      for run in runs
-      for result in run.results
-  }
-  not_finite.check(estimates, path)
-
-
-def line(run) -> str:
+def line(evaluation: results.Evaluation) -> str:
   """Returns one line on a run that is done."""
+  truth = evaluation.truth
+  against = '' if truth is None else f'truth {truth.value:.4f}, '
   parts = [
-      f'{result.method} {result.estimate:.4f} (truth {result.truth:.4f},'
-      f' {result.seconds:.0f} s)'
-      for result in run.results
+      f'{name} {result.value:.4f} ({against}{result.seconds:.0f} s)'
+      for name, result in evaluation.methods.items()
   ]
-  return f'{run.env_id} seed {run.seed}: {", ".join(parts)}'
+  return f'{evaluation.env_id} seed {evaluation.seed}: {", ".join(parts)}'

@@ -33,7 +33,7 @@ def of_value(
   """Returns the summary of a policy's true value.
 
   Args:
-    value: evaluation.truth.PolicyValue.
+    value: results.PolicyValue.
     env_id: the environment.
     policy: name of the base policy.
     noise: what surrounds it.
@@ -56,7 +56,7 @@ def of_truth(value) -> str:
   """Returns a line on the truth that estimates are compared with.
 
   Args:
-    value: evaluation.truth.PolicyValue.
+    value: results.PolicyValue.
   """
   line = f'truth         {_with_error(value)}'
   if value.exact:

@@ -15,7 +15,7 @@ from srdice_tf.agents import policy_returns
 from srdice_tf.agents import run_files
 from srdice_tf.agents import shipping
 from srdice_tf.agents import trainer
-from srdice_tf.evaluation import truth
+from srdice_tf.evaluation import rollouts
 from srdice_tf.policies import base
 from srdice_tf.policies import settings
 from srdice_tf.policies import weights
@@ -139,7 +139,7 @@ def test_values_agree_with_the_card(name):
   env_id = card['environment']['id']
   target = settings.target_policy(_policy(env_id, checkpoint))
   # As the card's: a game of Pong may go on for 27,000 steps.
-  found = truth.policy_value(
+  found = rollouts.policy_value(
       env_id, target, card['gamma'], seed=3, whole_episodes=False
   )
   error = np.hypot(found.standard_error, card['value_standard_error'])

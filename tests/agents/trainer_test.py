@@ -363,3 +363,26 @@ def test_a_directory_of_another_run_is_refused(tmp_path):
   other = dataclasses.replace(config, seed=1)
   with pytest.raises(errors.UserError, match='with seed=0, asked for is 1'):
     trainer.AgentTrainer(other, str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    'name, value, message',
+    [
+        ('replay_capacity', 2**31 - 1, 'needs .* GiB of memory'),
+        ('batch_size', 2**31 - 1, 'needs .* GiB of memory'),
+        ('num_envs', 2**31 - 1, 'from 1 to 10,000'),
+        ('replay_capacity', 10, 'too few.* at least 200'),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(name, value, message, tmp_path):
+  config = configs.TrainConfig('Pendulum-v1', num_steps=2**31 - 1)
+  with pytest.raises(errors.UserError, match=f'{name}={value}: .*{message}'):
+    trainer.AgentTrainer(config, str(tmp_path / 'run'), {name: value})
+  assert not (tmp_path / 'run').exists()
+
+
+def test_frames_need_their_history_in_the_replay(tmp_path):
+  config = configs.TrainConfig('PixelCorridor', 'ddqn', num_steps=1)
+  settings = {'num_envs': 5_000, 'block_steps': 1}
+  with pytest.raises(errors.UserError, match='num_envs=5000.* at least'):
+    trainer.AgentTrainer(config, str(tmp_path), settings)

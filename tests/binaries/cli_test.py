@@ -11,7 +11,6 @@ import pytest
 
 from binaries import common_flags
 from srdice_tf.agents import configs
-from srdice_tf.estimators import config as config_lib
 from srdice_tf.experiments import chain
 
 _BINARY = '''
@@ -33,6 +32,8 @@ _GAMMA = common_flags.define_gamma()
 _ADDRESS = common_flags.define_reverb_address()
 _COUNT = flags.DEFINE_integer('num_steps', 5, 'Steps.', lower_bound=1)
 _SETTING = flags.DEFINE_enum('setting', 'hard', ['hard', 'easy'], 'Which.')
+_RATE = flags.DEFINE_float('rate', 1.0, 'Any.')
+_TIMEOUT = common_flags.define_server_timeout()
 _DIR = flags.DEFINE_string('run_dir', None, 'Where.')
 
 
@@ -102,6 +103,15 @@ def test_results_that_are_not_finite_have_an_exit_code(binary):
         ('--gamma=1', 'flag --gamma=1.0: must lie strictly between 0 and 1'),
         ('--gamma=0', 'flag --gamma=0.0: must lie strictly between 0 and 1'),
         ('--gamma=nan', 'flag --gamma=nan: must lie strictly between 0 and 1'),
+        ('--run_dir=', 'flag --run_dir=: expected a directory'),
+        ('--num_steps=2147483648', 'flag --num_steps=2147483648: expected at'
+         ' most 2147483647'),
+        ('--server_timeout=1e308', 'flag --server_timeout=1e308: 1e+308 is not'
+         ' a number in the range [0.1, 86400.0]'),
+        ('--rate=nan', 'flag --rate=nan: expected a finite number'),
+        ('--rate=-inf', 'flag --rate=-inf: expected a finite number'),
+        ('--server_timeout=nan', 'flag --server_timeout=nan: expected a finite'
+         ' number'),
         (
             '--reverb_address=host',
             'flag --reverb_address=host: expected host:port',
@@ -131,11 +141,11 @@ def test_missing_flag_is_one_line(binary):
 
 
 def test_user_error_is_one_line(binary):
-  body = "print('before')\nraise errors.UserError('--env=X:\\n  not here')"
+  body = "print('before')\nraise errors.UserError('env', 'X', '\\n  not here')"
   assert _result(binary(body, '--env=X')) == (
       1,
       'before\n',
-      'error: --env=X: not here\n',
+      'error: --env=X: not here.\n',
   )
 
 
@@ -145,8 +155,8 @@ def test_user_error_is_one_line(binary):
         ("UserError('num_steps', 0, 'expected 1')", '--num_steps=0: expected'),
         ("UserError('fields', 0, 'no flag')", 'fields=0: no flag.'),
         (
-            "at('/a/run_dir/x.json', 'cut short', 'see run_dir, env=3, setting')",
-            '/a/run_dir/x.json: cut short; see --run_dir, --env=3, setting.',
+            "at('/a/run_dir/x.json', 'cut', 'see run_dir, env=3, setting')",
+            '/a/run_dir/x.json: cut; see --run_dir, --env=3, setting.',
         ),
     ],
 )
@@ -221,9 +231,11 @@ def test_help_lists_the_flags_of_the_binary_only(binary):
       '--env',
       '--gamma',
       '--num_steps',
+      '--rate',
       '--reverb_address',
       '--run_dir',
       '--seed',
+      '--server_timeout',
       '--setting',
   ]
   assert '(default: 0.99)' in ' '.join(stdout.split())
@@ -264,7 +276,6 @@ def test_help_may_be_left_half_read(binary):
 @pytest.mark.parametrize(
     'config_class',
     [
-        config_lib.Config,
         chain.ChainConfig,
         configs.Td3Config,
         configs.DdqnConfig,

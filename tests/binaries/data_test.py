@@ -66,10 +66,10 @@ def _data(path):
       'import sys, hashlib, tensorflow as tf\n'
       'from srdice_tf import collection\n'
       'from srdice_tf import environments\n'
-      'from srdice_tf.replay import storage\n'
+      'from srdice_tf.data.sources import collected\n'
       "env = environments.load('Pendulum-v1')\n"
       'codec = collection.codec_of(env)\n'
-      'data = storage.load_dataset(sys.argv[1], codec)\n'
+      'data = collected.load(sys.argv[1], codec)\n'
       'batch = data.batch(tf.range(data.num_transitions))\n'
       "parts = b''.join(part.numpy().tobytes() for part in batch)\n"
       'print(data.num_transitions, hashlib.sha256(parts).hexdigest())\n'

@@ -22,6 +22,7 @@ def _run(tmp_path, **flags):
       'batch_size': 4,
       'output_dir': tmp_path / 'run',
       'dataset_dir': tmp_path / 'data',
+      'data_root': tmp_path / 'root',
       **flags,
   }
   return subprocess.run(
@@ -36,17 +37,18 @@ def _run(tmp_path, **flags):
 def test_frames_are_evaluated_by_the_same_command(tmp_path):
   result = _run(tmp_path)
   assert result.returncode == 0, result.stderr
-  with open(tmp_path / 'run' / 'seed0' / 'estimate.json') as file:
-    methods = json.load(file)['methods']
+  (run_dir,) = tmp_path.glob('run/*/seed0')
+  methods = json.loads((run_dir / 'result.json').read_text())['methods']
   names = [method['method'] for method in methods]
   assert names == ['srdice', 'srdice_closed', 'deep_td']
   closed = methods[1]
-  assert closed['interval'][0] < closed['estimate'] < closed['interval'][1]
-  assert closed['ratios']['effective_share'] > 0.0
-  with open(tmp_path / 'run' / 'seed0' / 'config.json') as file:
-    found = json.load(file)['estimators']
-  assert (found['pixel_scale'], found['target_interval']) == (255.0, 0)
-  assert found['normalise_features']
+  assert closed['interval'][0] < closed['value'] < closed['interval'][1]
+  assert closed['diagnostics']['effective_share'] > 0.0
+  config = json.loads((run_dir / 'config.json').read_text())
+  found = config['hyperparameters']
+  shared = found['representation']
+  assert (shared['pixel_scale'], shared['target_interval']) == (255.0, 0)
+  assert found['srdice']['normalise_features']
   # The frames of a data set must be those that are asked for.
   with open(tmp_path / 'data' / 'dataset.json') as file:
     description = json.load(file)

@@ -8,9 +8,10 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from srdice_tf.logging import metrics as metrics_lib
+from srdice_tf.logging import metrics
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _FLAGS = {
@@ -55,24 +56,41 @@ def _run(**flags):
   )
 
 
+def _directories(path, data=None):
+  return {
+      'output_dir': path / 'run',
+      'dataset_dir': (data or path) / 'data',
+      'data_root': (data or path) / 'root',
+  }
+
+
+def _run_dir(path):
+  """Returns the directory of the one run."""
+  (found,) = (path / 'run').glob('*/seed0')
+  return found
+
+
+def _results(path):
+  content = json.loads((_run_dir(path) / 'result.json').read_text())
+  return {method['method']: method for method in content['methods']}
+
+
 @pytest.fixture(scope='module')
 def whole(tmp_path_factory):
   path = tmp_path_factory.mktemp('whole')
-  dirs = {'output_dir': path / 'run', 'dataset_dir': path / 'data'}
-  result = _run(**dirs)
+  result = _run(**_directories(path))
   assert result.returncode == 0, result.stderr
   return path, result
 
 
 def test_run_directory_and_table(whole):
   path, result = whole
-  found = set(os.listdir(path / 'run' / 'seed0'))
+  found = set(os.listdir(_run_dir(path)))
   assert found >= {
       'config.json',
       'metrics.csv',
-      'estimate.json',
+      'result.json',
       'ratios.npz',
-      'curve.png',
       'checkpoint',
       'events',
   }
@@ -80,7 +98,14 @@ def test_run_directory_and_table(whole):
     assert re.search(rf'^{method} ', result.stdout, re.MULTILINE)
   assert 'theorem 4' in result.stdout
   assert 'curve.png' in result.stdout
-  with np.load(path / 'run' / 'seed0' / 'ratios.npz') as ratios:
+  beside = set(os.listdir(_run_dir(path).parent))
+  assert beside == {'seed0', 'curve.png', 'results.csv'}
+  table = (_run_dir(path).parent / 'results.csv').read_text().splitlines()
+  assert len(table) == 1 + len(_FLAGS['algo'].split(','))
+  assert max(map(len, result.stdout.split('method ')[1].splitlines()[:20])) <= (
+      100
+  )
+  with np.load(_run_dir(path) / 'ratios.npz') as ratios:
     assert sorted(ratios) == sorted(_RATIO_METHODS)
     assert all(ratios[name].shape == (1000,) for name in ratios)
 
@@ -89,26 +114,25 @@ def test_flow_residuals_and_intervals(whole):
   path, result = whole
   for text in ('flow', 'scored on', 'low 95%', 'cross-fit', 'fitted'):
     assert text in result.stdout
-  estimates = json.loads((path / 'run/seed0/estimate.json').read_text())
-  rows = metrics_lib.read_metrics(str(path / 'run' / 'seed0' / 'metrics.csv'))
-  for method in estimates['methods']:
+  rows = metrics.read_metrics(str(_run_dir(path) / 'metrics.csv'))
+  for name, method in _results(path).items():
     flows = [
         row.value
         for row in rows
-        if row.name == 'flow_residual' and row.method == method['method']
+        if row.name == 'flow_residual' and row.method == name
     ]
-    if method['method'] not in _RATIO_METHODS:
+    if name not in _RATIO_METHODS:
       assert method['interval'] is None and not flows
       continue
     low, high = method['interval']
-    assert low < method['estimate'] < high
+    assert low < method['value'] < high
     assert flows[-1] == pytest.approx(method['flow_residual'], rel=1e-4)
 
 
 def test_selection_is_sorted_and_shown(whole):
   path, result = whole
-  lines = (path / 'run/seed0/selection.csv').read_text().splitlines()
-  residuals = [float(line.split(',')[4]) for line in lines[1:]]
+  frame = pd.read_csv(_run_dir(path) / 'linear_srdice_trials.csv')
+  residuals = list(frame['flow_residual'])
   assert len(residuals) == 48 and residuals == sorted(residuals)
   assert 'the best of 48 settings by flow residual' in result.stdout
 
@@ -120,12 +144,11 @@ def test_held_out_episodes(whole, tmp_path):
       updates=1000,
       select='none',
       holdout_fraction=0.4,
-      dataset_dir=path / 'data',
-      output_dir=tmp_path / 'run',
+      **_directories(tmp_path, path),
   )
   assert result.returncode == 0, result.stderr
   assert result.stdout.count('held-out') == 2
-  with np.load(tmp_path / 'run' / 'seed0' / 'ratios.npz') as ratios:
+  with np.load(_run_dir(tmp_path) / 'ratios.npz') as ratios:
     assert ratios['linear_srdice'].shape == (1000,)
 
 
@@ -135,10 +158,10 @@ def test_estimate_is_ratios_times_rewards(whole):
   script = (
       'import sys, numpy as np\n'
       'from srdice_tf import collection, environments\n'
-      'from srdice_tf.replay import storage\n'
+      'from srdice_tf.data.sources import collected\n'
       "env = environments.load('Pendulum-v1')\n"
       'codec = collection.codec_of(env)\n'
-      'data = storage.load_dataset(sys.argv[1], codec)\n'
+      'data = collected.load(sys.argv[1], codec)\n'
       "ratios = np.load(sys.argv[2])['dual_dice']\n"
       'print(np.mean(ratios * data.rewards.numpy()))\n'
   )
@@ -148,24 +171,23 @@ def test_estimate_is_ratios_times_rewards(whole):
           '-c',
           script,
           path / 'data',
-          path / 'run' / 'seed0' / 'ratios.npz',
+          _run_dir(path) / 'ratios.npz',
       ],
       cwd=_ROOT,
       capture_output=True,
       text=True,
       check=True,
   ).stdout
-  estimates = json.loads((path / 'run/seed0/estimate.json').read_text())
-  (dual_dice,) = (
-      m for m in estimates['methods'] if m['method'] == 'dual_dice'
-  )
-  assert float(output) == pytest.approx(dual_dice['estimate'], rel=1e-4)
+  expected = _results(path)['dual_dice']['value']
+  assert float(output) == pytest.approx(expected, rel=1e-4)
 
 
 def test_killed_in_several_phases_ends_the_same(whole, tmp_path):
   path, _ = whole
-  dirs = {'output_dir': tmp_path / 'run', 'dataset_dir': path / 'data'}
-  metrics = tmp_path / 'run' / 'seed0' / 'metrics.csv'
+  dirs = _directories(tmp_path, path)
+  first = _run_dir(path)
+  second = tmp_path / first.relative_to(path)
+  rows = second / 'metrics.csv'
   for phase in ('encoder', 'successor', 'srdice', 'deep_td', 'gradient_dice'):
     process = subprocess.Popen(
         _command(**dirs),
@@ -174,17 +196,16 @@ def test_killed_in_several_phases_ends_the_same(whole, tmp_path):
         stderr=subprocess.DEVNULL,
     )
     deadline = time.time() + 200
-    while not (metrics.exists() and f',{phase},' in metrics.read_text()):
+    while not (rows.exists() and f',{phase},' in rows.read_text()):
       assert process.poll() is None and time.time() < deadline, phase
       time.sleep(0.02)
     process.kill()
     process.wait()
   result = _run(**dirs)
   assert result.returncode == 0, result.stderr
-  first, second = path / 'run' / 'seed0', tmp_path / 'run' / 'seed0'
   # The same rows, each once, to the last bit.
-  expected = metrics_lib.read_metrics(str(first / 'metrics.csv'))
-  assert metrics_lib.read_metrics(str(metrics)) == expected
+  expected = metrics.read_metrics(str(first / 'metrics.csv'))
+  assert metrics.read_metrics(str(rows)) == expected
   with (
       np.load(first / 'ratios.npz') as expected,
       np.load(second / 'ratios.npz') as found,
@@ -199,35 +220,37 @@ def test_killed_in_several_phases_ends_the_same(whole, tmp_path):
         ({'algo': 'srdise'}, ['--algo=srdise', 'srdice']),
         ({'gamma': 0}, ['gamma']),
         ({'num_seeds': 0}, ['num_seeds']),
+        ({'num_seeds': 10**9}, ['num_seeds', '[1, 10000]']),
         ({'holdout_fraction': 1.5}, ['holdout_fraction']),
-        ({'num_seeds': 3}, ['--num_seeds=3: each seed', '--dataset_dir=']),
+        ({'num_seeds': 3}, ['--num_seeds=3: each run', '--dataset_dir=']),
         ({'epsilon': 0.3}, ['--epsilon=0.3: this environment', 'continuous']),
     ],
-    ids=['algo', 'gamma', 'num_seeds', 'holdout', 'one_dataset', 'epsilon'],
+    ids=[
+        'algo', 'gamma', 'num_seeds', 'many_seeds', 'holdout', 'one_dataset',
+        'epsilon',
+    ],
 )
 def test_bad_input_is_one_line(flags, parts, tmp_path):
-  result = _run(**flags, output_dir=tmp_path / 'x', dataset_dir=tmp_path / 'd')
+  result = _run(**{**_directories(tmp_path), **flags})
   _expect_error(result, parts)
-  assert not (tmp_path / 'x').exists()
+  assert not (tmp_path / 'run').exists()
 
 
 def test_flags_that_differ_from_the_data_are_refused(whole, tmp_path):
   path, _ = whole
-  dirs = {'output_dir': tmp_path / 'x', 'dataset_dir': path / 'data'}
   _expect_error(
-      _run(**dirs, seed=9),
+      _run(**_directories(tmp_path, path), seed=9),
       [f'--seed=9: the data of --dataset_dir={path / "data"} have 0'],
   )
-  assert not (tmp_path / 'x').exists()
+  assert not (tmp_path / 'run').exists()
 
 
 def test_other_configuration_names_the_field(whole):
   path, _ = whole
-  dirs = {'output_dir': path / 'run', 'dataset_dir': path / 'data'}
-  before = (path / 'run' / 'seed0' / 'config.json').read_bytes()
-  result = _run(**dirs, learning_rate=0.5)
-  _expect_error(result, ['estimators.learning_rate', '0.0003', '0.5'])
-  assert (path / 'run' / 'seed0' / 'config.json').read_bytes() == before
+  before = (_run_dir(path) / 'config.json').read_bytes()
+  result = _run(**_directories(path), learning_rate=0.5)
+  _expect_error(result, ['learning_rate=', '0.0003', '0.5'])
+  assert (_run_dir(path) / 'config.json').read_bytes() == before
 
 
 def _expect_error(result, parts):
@@ -247,17 +270,30 @@ def test_divergence_is_written_and_an_exit_code(tmp_path):
       updates=20,
       num_transitions=400,
       truth_episodes=2,
-      dataset_dir=tmp_path / 'data',
-      output_dir=tmp_path / 'run',
+      **_directories(tmp_path),
   )
   assert run.returncode == 3, run.stderr
   line = run.stderr.strip().splitlines()[-1]
   assert line.startswith('error: no finite result of dual_dice; ')
   assert 'diverged' in run.stdout
   assert 'tensorboard' in run.stdout
-  assert (tmp_path / 'run' / 'curve.png').exists()
-  content = json.loads((tmp_path / 'run/seed0/estimate.json').read_text())
-  linear, dual_dice = content['methods']
-  assert np.isfinite(linear['estimate'])
-  assert np.isnan(dual_dice['estimate'])
-  assert dual_dice['diverged']
+  assert (_run_dir(tmp_path).parent / 'curve.png').exists()
+  found = _results(tmp_path)
+  assert np.isfinite(found['linear_srdice']['value'])
+  assert np.isnan(found['dual_dice']['value'])
+  assert found['dual_dice']['diverged']
+
+
+def test_without_truth_there_is_no_roll_out(whole, tmp_path):
+  path, _ = whole
+  result = _run(
+      algo='linear_srdice',
+      select='none',
+      truth='none',
+      **_directories(tmp_path, path),
+  )
+  assert result.returncode == 0, result.stderr
+  assert 'roll out' not in result.stderr
+  assert 'truth         not known' in result.stdout
+  assert 'log error' not in result.stdout
+  assert (_run_dir(tmp_path).parent / 'curve.png').exists()

@@ -38,18 +38,20 @@ def test_grid_walk_from_collection_to_table(tmp_path):
       tabular_missing_mass=0.1,
       output_dir=tmp_path / 'run',
       dataset_dir=tmp_path / 'data',
+      data_root=tmp_path / 'root',
       **_TINY,
   )
   assert result.returncode == 0, result.stderr
   assert 'theorem 2: equal' in result.stdout
-  found = json.loads((tmp_path / 'run/seed0/estimate.json').read_text())
+  (path,) = tmp_path.glob('run/*/seed0/result.json')
+  found = json.loads(path.read_text())
   # Exact, in the units of the exact solution; the policy is near optimal.
-  assert found['truth']['target']['standard_error'] == 0.0
-  truth = found['truth']['target']['value']
+  assert found['truth']['standard_error'] == 0.0
+  truth = found['truth']['value']
   assert truth == pytest.approx(0.9390805, abs=1e-6)
   by_name = {method['method']: method for method in found['methods']}
   for name in ('tabular_srdice', 'tabular_dual_dice'):
-    assert by_name[name]['estimate'] == pytest.approx(truth, abs=0.05)
+    assert by_name[name]['value'] == pytest.approx(truth, abs=0.05)
   assert 'srdice' in by_name
   # The data set says by which setting it was gathered.
   dataset = json.loads((tmp_path / 'data/dataset.json').read_text())
@@ -64,6 +66,7 @@ def test_pairs_that_the_data_lack(tmp_path):
       num_transitions=100,
       output_dir=tmp_path / 'run',
       dataset_dir=tmp_path / 'data',
+      data_root=tmp_path / 'root',
       **_TINY,
   )
   assert result.returncode == 1

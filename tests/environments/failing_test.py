@@ -37,7 +37,7 @@ def test_a_step_that_fails_is_named(how):
     for _ in range(failing.STEP):
       env.step(np.zeros((1, 1), np.float32))
   message = str(error.value)
-  assert message.startswith(f'--env={failing.id_of(how)}: episode 0, step 3: ')
+  assert message.startswith(f'env={failing.id_of(how)}: episode 0, step 3: ')
   assert _STEPS[how] in message and '\n' not in message
   raises = 'raise', 'exit', 'tuple', 'ragged'
   assert bool(error.value.details) == (how in raises)

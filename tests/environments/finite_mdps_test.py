@@ -77,9 +77,9 @@ def test_other_environments_have_no_mdp():
         ('RandomMDP-5-2-6-0', 'branching from 1 to the number of states'),
         ('RandomMDP-5-0-2-0', 'at least one state and action'),
         ('RandomMDP-9999-9-2-0', 'expected 10,000,000 or less'),
-        ('GridWalks', 'Did you mean GridWalk'),
+        ('GridWalks', 'similar are GridWalk'),
     ],
 )
 def test_ids_that_cannot_be_read(env_id, message):
-  with pytest.raises(errors.UserError, match=f'--env={env_id}: .*{message}'):
+  with pytest.raises(errors.UserError, match=f'^env={env_id}: .*{message}'):
     environments.load(env_id)

@@ -7,8 +7,8 @@ import pytest
 
 import srdice_tf
 from srdice_tf import training
-from srdice_tf.estimators import base
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import interface
 from srdice_tf.estimators import registry
 from srdice_tf.policies import composed
 from tests import finite
@@ -29,51 +29,53 @@ def chain():
   return finite.chain()
 
 
-def _fit(chain, num_samples, names=registry.NAMES):
-  config = config_lib.Config(**_SMALL, estimate_samples=num_samples)
+def _fit(chain, num_samples, names=tuple(registry.ESTIMATORS)):
+  config = hyperparameters.Hyperparameters(
+      **_SMALL, estimate_samples=num_samples
+  )
   estimators = registry.make_estimators(names, chain.problem, config, seed=0)
-  training.Trainer(estimators).run()
+  training.PhaseTrainer(estimators).run()
   return {
-      name: estimator
-      for name, estimator in estimators.items()
-      if isinstance(estimator, base.RatioEstimator)
+      name: method
+      for name, method in estimators.items()
+      if method.ratios() is not None
   }
 
 
-def _estimate(estimator, num_samples):
-  estimator.config = dataclasses.replace(
-      estimator.config, estimate_samples=num_samples
+def _estimate(method, num_samples):
+  method.config = dataclasses.replace(
+      method.config, estimate_samples=num_samples
   )
-  return float(estimator.estimate())
+  return float(method.estimate())
 
 
 def test_each_ratio_method_draws(chain):
   estimators = _fit(chain, 10)
-  assert len(estimators) == len(registry.NAMES) - 2  # Deep SR and Deep TD.
+  assert len(estimators) == len(registry.ESTIMATORS) - 2  # Deep SR and Deep TD.
   rewards = chain.dataset.rewards.numpy()
-  for name, estimator in estimators.items():
-    products = estimator.ratios().numpy() * rewards
-    whole = _estimate(estimator, 0)
+  for name, method in estimators.items():
+    products = method.ratios().numpy() * rewards
+    whole = _estimate(method, 0)
     assert whole == pytest.approx(products.mean(), rel=1e-4), name
     for number in (7, 39_999):  # No share of which is a tenth.
       error = products.std() / np.sqrt(number)
-      found = _estimate(estimator, number)
+      found = _estimate(method, number)
       assert found == pytest.approx(whole, abs=5.0 * error), name
       assert found != whole, name
-      assert found == _estimate(estimator, number), name
-      assert found == float(estimator.interim_estimate()), name
+      assert found == _estimate(method, number), name
+      assert found == float(method.interim_estimate()), name
 
 
 def test_other_transitions_after_other_updates(chain, monkeypatch):
   """With replacement, evenly over the data; each method has its own."""
   drawn = {}
-  draw = base.RatioEstimator._ratios_at
+  draw = interface.RatioEstimator._ratios_at
 
   def record(self, index):
     drawn.setdefault(self.name, []).append(index.numpy())
     return draw(self, index)
 
-  monkeypatch.setattr(base.RatioEstimator, '_ratios_at', record)
+  monkeypatch.setattr(interface.RatioEstimator, '_ratios_at', record)
   estimators = _fit(chain, 50_000, ['srdice', 'srdice_closed'])
   estimators['srdice'].phases[-1].step()
   estimators['srdice'].estimate()
@@ -89,10 +91,15 @@ def test_other_transitions_after_other_updates(chain, monkeypatch):
 @pytest.mark.parametrize('algo', ['srdice', 'dual_dice'])
 def test_drawn_again_when_loaded(chain, algo, tmp_path):
   policy = composed.UniformPolicy(*chain.specs)
-  config = config_lib.Config(**_SMALL, estimate_samples=50)
   found = srdice_tf.evaluate(
-      policy, chain.dataset, algo, finite.GAMMA, config, seed=4
-  )
+      policy,
+      chain.dataset,
+      algo,
+      finite.GAMMA,
+      hyperparameters={**_SMALL, 'estimate_samples': 50},
+      seed=4,
+      progress=False,
+  )[algo]
   srdice_tf.save(found.estimator, str(tmp_path))
   loaded = srdice_tf.load(str(tmp_path), policy, chain.dataset)
   assert loaded.value == found.value

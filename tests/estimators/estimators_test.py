@@ -1,6 +1,5 @@
 """Tests for the estimators against exact solutions of small MDPs."""
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -8,13 +7,13 @@ import tensorflow as tf
 
 from srdice_tf import errors
 from srdice_tf import training
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.estimators import problem as problem_lib
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import problems
 from srdice_tf.estimators import registry
 from tests import finite
 
 # Small networks and large rates: minutes of the paper's schedule in seconds.
-_CONFIG = config_lib.Config(
+_CONFIG = hyperparameters.Hyperparameters(
     encoder_steps=2000,
     successor_steps=4000,
     updates=4000,
@@ -30,13 +29,13 @@ _CONFIG = config_lib.Config(
 
 
 def _make(finite_problem, names, **changes):
-  config = dataclasses.replace(_CONFIG, **changes)
+  config = _CONFIG.replace(**changes)
   return registry.make_estimators(names, finite_problem.problem, config, seed=0)
 
 
 def _train(finite_problem, names, **changes):
   estimators = _make(finite_problem, names, **changes)
-  training.Trainer(estimators).run()
+  training.PhaseTrainer(estimators).run()
   return estimators
 
 
@@ -83,7 +82,7 @@ def test_ratio_estimators_on_the_chain(chain):
       gradient_dice_learning_rate=2e-4,
   )
   means = {name: [] for name in estimators}
-  training.Trainer(estimators, interval=100).run(
+  training.PhaseTrainer(estimators, interval=100).run(
       lambda report: means[report.method].append(
           estimators[report.method].ratios().numpy().mean()
       )
@@ -107,7 +106,7 @@ def test_kept_ratios_follow_the_weights(chain):
   inputs = chain.problem.state_actions(tf.range(chain.problem.size))
   before = dual_dice.ratios()
   assert dual_dice.ratios() is before
-  training.Trainer({'dual_dice': dual_dice}).run()
+  training.PhaseTrainer({'dual_dice': dual_dice}).run()
   after = dual_dice.ratios()
   assert not np.allclose(before, after, atol=1e-4)
   np.testing.assert_allclose(after, dual_dice.ratio(inputs), atol=1e-6)
@@ -135,6 +134,15 @@ def test_adam_converges_to_the_closed_form(chain, on_chain):
   assert np.mean(srdice.ratios()) == pytest.approx(1.0, abs=0.02)
 
 
+def test_the_closed_form_in_words(on_chain):
+  srdice = on_chain['srdice']
+  (line,) = srdice.lines()
+  value = srdice.details()['closed_form']
+  assert line.startswith(f'srdice: closed form {value:.6f}, least-squares')
+  assert 'theorem 4' in line
+  assert on_chain['deep_sr'].lines() == []
+
+
 def test_value_of_any_other_reward(chain, on_chain):
   srdice = on_chain['srdice']
   rewards = np.random.default_rng(0).uniform(size=chain.problem.size)
@@ -158,8 +166,8 @@ def test_density_ratio_of_states_and_actions(chain, on_chain):
 
 def test_cached_policy_parameters_change_nothing(chain):
   cached = chain.problem
-  plain = problem_lib.Problem(
-      cached.dataset, cached.actions, cached.inputs, cached.gamma, cache=False
+  plain = problems.Problem(
+      chain.dataset, cached.actions, cached.inputs, cached.gamma, cache=False
   )
   for first, second in zip(
       cached.sample(64, tf.random.Generator.from_seed(1)),
@@ -195,6 +203,7 @@ def test_the_start_pool_is_the_seeds_and_shared(chain, monkeypatch):
     )
     for estimator in estimators.values():
       estimator.phases[-1].prepare()
+      estimator.estimate()
   # One pool for those over the representation, and the same for Deep TD.
   assert len(pools) == 4
   np.testing.assert_array_equal(pools[0], pools[1])
@@ -210,7 +219,7 @@ def test_an_estimator_does_not_depend_on_the_others(chain, on_chain):
 
 
 def test_unknown_estimator():
-  with pytest.raises(errors.UserError, match='--algo=srdise.*srdice'):
+  with pytest.raises(errors.UserError, match='^algo=srdise.*srdice'):
     registry.check_names(['srdise'])
 
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 import srdice_tf
 from srdice_tf import training
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from tests import walk
 
@@ -31,7 +31,7 @@ def problem():
 
 
 def _make(problem, names=('srdice', 'deep_sr'), **fields):
-  config = config_lib.Config(**{**_SMALL, **fields})
+  config = hyperparameters.Hyperparameters(**{**_SMALL, **fields})
   return registry.make_estimators(names, problem, config, seed=0)
 
 
@@ -66,7 +66,7 @@ def test_a_step_of_each_w_by_hand(problem, kind, is_normalised):
       start = estimator._start_minibatches.numpy()[row[0]] / unit  # [F]
       slope = batch.T @ (batch @ w) / 32 - (1.0 - walk.GAMMA) * start
     else:
-      rewards = problem.dataset.rewards.numpy()[index]
+      rewards = problem.rewards.numpy()[index]
       slope = 2.0 * batch.T @ (batch @ w - rewards) / 32
     estimator.phases[-1].step()
     np.testing.assert_allclose(
@@ -88,7 +88,7 @@ def _shrink(estimator, factor):
 def _fitted(problem, factor, **fields):
   made = _make(problem, **fields)
   _shrink(made['srdice'], factor)
-  training.Trainer(made).run()
+  training.PhaseTrainer(made).run()
   return made
 
 
@@ -109,11 +109,15 @@ def test_the_scale_of_phi_does_not_matter(problem):
 
 
 def test_the_unit_is_that_of_the_data_that_w_was_fitted_to(problem, tmp_path):
-  data = problem.dataset
-  config = config_lib.Config(**_SMALL, normalise_features=True)
+  data = walk.dataset(seed=0, num_episodes=10)
   found = srdice_tf.evaluate(
-      walk.policy(), data, 'srdice', walk.GAMMA, config
-  )
+      walk.policy(),
+      data,
+      'srdice',
+      walk.GAMMA,
+      hyperparameters={**_SMALL, 'normalise_features': True},
+      progress=False,
+  )['srdice']
   srdice_tf.save(found.estimator, str(tmp_path))
   part = data.of_episodes(np.array([1, 4]))
   loaded = srdice_tf.load(str(tmp_path), walk.policy(), part)

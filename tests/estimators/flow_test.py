@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from srdice_tf import losses
-from srdice_tf.estimators import expectations as expectations_lib
-from srdice_tf.estimators import features as features_lib
+from srdice_tf.estimators import action_expectations
+from srdice_tf.estimators import feature_maps
 from srdice_tf.estimators import flow
 from tests import finite
 from tests import walk
@@ -24,7 +24,7 @@ def test_equation_by_hand():
 def test_exact_ratios_have_no_residual(make):
   """And they alone: what is off by a tenth is seen."""
   mdp = make()
-  test = flow.FlowTest(mdp.problem)
+  test = flow.FlowTest(mdp.problem, flow.FlowTestConfig())
   exact = mdp.ratio[mdp.pairs]
   assert test.residual(exact) < 1e-6
   rng = np.random.default_rng(0)
@@ -36,9 +36,9 @@ def test_exact_ratios_have_no_residual(make):
 def test_functions_have_size_one_over_the_data():
   problem = walk.problem(walk.dataset(seed=0))
   rng = tf.random.Generator.from_seed(0)
-  expectations = expectations_lib.Expectations(problem, 2, rng)
+  expectations = action_expectations.Expectations(problem, 2, rng)
   functions = flow.TestFunctions(
-      expectations, features_lib.standardisation(problem), 30
+      expectations, feature_maps.standardisation(problem), 30
   )
   inputs = problem.state_actions(tf.range(problem.size))
   values = functions._functions(inputs) / functions._size
@@ -49,11 +49,11 @@ def test_functions_have_size_one_over_the_data():
 def test_terminal_steps_have_no_next_function():
   problem = walk.problem(walk.dataset(seed=0))
   rng = tf.random.Generator.from_seed(0)
-  expectations = expectations_lib.Expectations(problem, 2, rng)
+  expectations = action_expectations.Expectations(problem, 2, rng)
   functions = flow.TestFunctions(
-      expectations, features_lib.standardisation(problem), 30
+      expectations, feature_maps.standardisation(problem), 30
   )
-  ends = np.flatnonzero(problem.dataset.not_done.numpy() == 0.0)
+  ends = np.flatnonzero(problem.not_done.numpy() == 0.0)
   assert len(ends) > 3
   index = tf.constant(ends, tf.int32)
   now = functions._functions(problem.state_actions(index)) / functions._size
@@ -64,5 +64,7 @@ def test_functions_do_not_depend_on_the_run():
   """Two problems over the same data are measured by the same functions."""
   mdp = finite.chain(repeats=3)
   ratios = np.random.default_rng(0).uniform(size=mdp.problem.size)
-  first, second = flow.FlowTest(mdp.problem), flow.FlowTest(mdp.problem)
+  first, second = (
+      flow.FlowTest(mdp.problem, flow.FlowTestConfig()) for _ in range(2)
+  )
   assert first.residual(ratios) == second.residual(ratios)

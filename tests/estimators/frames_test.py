@@ -1,6 +1,5 @@
 """The estimators on frames: near the exact value of the corridor."""
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -8,22 +7,21 @@ import tensorflow as tf
 
 from srdice_tf import environments
 from srdice_tf import training
+from srdice_tf.data import datasets
 from srdice_tf.environments import corridor
-from srdice_tf.estimators import base as base_lib
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import gradient_steps
+from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
-from srdice_tf.experiments import setup
-from srdice_tf.networks import frames
+from srdice_tf.experiments import tasks
+from srdice_tf.networks import frame_networks
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
-from srdice_tf.replay import dataset as dataset_lib
 
 _GAMMA = 0.9
 _RATE = 1e-2  # Of single steps.
 _EPSILON = 0.4  # The target goes to the right with probability 0.8.
-_CONFIG = dataclasses.replace(
-    config_lib.FRAME_PRESETS['fixed'],
-    encoder_steps=150,
+_CONFIG = presets.preset('fixed', is_frames=True).replace(encoder_steps=150,
     successor_steps=300,
     updates=300,
     ratio_batch_size=256,
@@ -50,7 +48,7 @@ def _target():
   return composed.EpsilonGreedy(policy, _EPSILON)
 
 
-def _dataset(num_episodes: int) -> dataset_lib.Dataset:
+def _dataset(num_episodes: int) -> datasets.Dataset:
   """Episodes of the uniform policy."""
   rng, rows = np.random.default_rng(0), []
   for _ in range(num_episodes):
@@ -65,20 +63,20 @@ def _dataset(num_episodes: int) -> dataset_lib.Dataset:
           0.0 if is_last else 1.0,
       ))
   pixels, types, actions, rewards, not_done = map(np.array, zip(*rows))
-  return dataset_lib.Dataset(
+  return datasets.Dataset.from_rows(
       pixels, types, actions, rewards, not_done, frame_stack=4
   )
 
 
 @pytest.fixture(scope='module')
 def problem():
-  return setup.make_problem(_target(), _dataset(500), _specs(), _GAMMA)
+  return tasks.make_problem(_target(), _dataset(500), _specs(), _GAMMA)
 
 
 def _train(problem, *names, **settings):
-  config = dataclasses.replace(_CONFIG, **settings)
+  config = _CONFIG.replace(**settings)
   estimators = registry.make_estimators(names, problem, config, seed=0)
-  training.Trainer(estimators, interval=500).run()
+  training.PhaseTrainer(estimators, interval=500).run()
   return estimators
 
 
@@ -91,15 +89,15 @@ def _assert_near(estimate):
 @pytest.fixture(scope='module')
 def fitted(problem):
   """With rate and updates of w as in the quick preset."""
-  quick = config_lib.preset('quick', is_frames=True)
+  quick = presets.preset('quick', is_frames=True)
   return _train(
       problem,
       'srdice',
       'srdice_closed',
       'deep_sr',
-      updates=quick.updates,
-      ratio_learning_rate=quick.ratio_learning_rate,
-      normalise_features=quick.normalise_features,
+      updates=quick['updates'],
+      ratio_learning_rate=quick['ratio_learning_rate'],
+      normalise_features=quick['normalise_features'],
   )
 
 
@@ -121,24 +119,23 @@ def test_w_arrives_at_the_closed_form(fitted):
 def test_theorem_4_from_the_parts(problem, fitted):
   """The closed form is what rewards fitted to phi give at start states."""
   representation = fitted['srdice_closed']._representation
-  dataset = problem.dataset
-  states = dataset.states(tf.range(problem.size)).numpy()  # [n, H, W, 4]
+  states = problem.states(tf.range(problem.size)).numpy()  # [n, H, W, 4]
   phi = np.concatenate([
       representation._encoder._encoder(part)
       for part in np.array_split(states, 8)
   ]).astype(np.float64)  # [n, F]
   size = phi.shape[1]
-  ridge = np.sqrt(_CONFIG.ridge * np.square(phi).sum() / size)
+  ridge = np.sqrt(_CONFIG['ridge'] * np.square(phi).sum() / size)
   weights, *_ = np.linalg.lstsq(  # A ridge is rows of zero rewards.
       np.concatenate([phi, ridge * np.eye(size)]),
-      np.concatenate([dataset.rewards, np.zeros(size)]),
+      np.concatenate([problem.rewards, np.zeros(size)]),
       rcond=None,
   )
   # All episodes begin at one place, with no frames before; pi by hand.
   start = np.zeros((1, *_specs()[0].shape), np.uint8)
   start[0, ..., -1] = corridor.frame(corridor.START)
   psi = representation._successor(
-      frames.FrameActions(
+      frame_networks.FrameActions(
           tf.constant(start), tf.constant([[_EPSILON / 2, 1 - _EPSILON / 2]])
       )
   ).numpy()[0]  # [F]
@@ -173,12 +170,10 @@ class _Step:
   """
 
   def __init__(self, name):
-    self.problem = setup.make_problem(
+    self.problem = tasks.make_problem(
         _target(), _dataset(10), _specs(), _GAMMA
     )
-    config = dataclasses.replace(
-        _CONFIG,
-        ratio_batch_size=32,
+    config = _CONFIG.replace(ratio_batch_size=32,
         dual_dice_learning_rate=_RATE,
         gradient_dice_learning_rate=_RATE,
         gradient_dice_u_learning_rate=_RATE,
@@ -259,7 +254,7 @@ def test_a_gradient_dice_step_by_hand():
 
 
 def test_estimates_on_the_way_are_of_a_part(monkeypatch):
-  problem = setup.make_problem(_target(), _dataset(10), _specs(), _GAMMA)
+  problem = tasks.make_problem(_target(), _dataset(10), _specs(), _GAMMA)
   monkeypatch.setattr(problem.inputs, 'interim_size', problem.size // 2)
   estimators = _train(problem, 'dual_dice', updates=1, ratio_batch_size=8)
   ratios = estimators['dual_dice'].ratios().numpy()
@@ -267,7 +262,7 @@ def test_estimates_on_the_way_are_of_a_part(monkeypatch):
   assert every > 1
   np.testing.assert_allclose(
       estimators['dual_dice'].interim_estimate(),
-      np.mean((ratios * problem.dataset.rewards.numpy())[::every]),
+      np.mean((ratios * problem.rewards.numpy())[::every]),
       rtol=1e-4,
   )
 
@@ -282,14 +277,15 @@ def _dense(value):
 def test_targets_are_copied_at_intervals_or_follow():
   source, copied, following = _dense(1.0), _dense(0.0), _dense(0.0)
   count = tf.Variable(0, dtype=tf.int64)
-  copy = dataclasses.replace(_CONFIG, target_interval=3)
-  follow = dataclasses.replace(_CONFIG, tau=0.5)
+  copy = config_fields.TargetNetworks(target_interval=3)
+  follow = config_fields.TargetNetworks(tau=0.5)
   found = []
 
   @tf.function
   def step():
-    base_lib.update_target(copied, source, copy, count, tf.constant(0.0))
-    base_lib.update_target(following, source, follow, count, tf.constant(0.0))
+    update, after = gradient_steps.update_target, tf.constant(0.0)
+    update(copied, source, copy, count, after)
+    update(following, source, follow, count, after)
 
   for _ in range(4):
     step()

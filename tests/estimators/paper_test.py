@@ -5,7 +5,6 @@ by eye; each number is read from the optimisers and minibatches of estimators
 that are made with the preset, not from the preset's fields.
 """
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -13,12 +12,12 @@ import tensorflow as tf
 from tf_agents.specs import array_spec
 
 from srdice_tf import errors
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.data import datasets
+from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
-from srdice_tf.experiments import setup
+from srdice_tf.experiments import tasks
 from srdice_tf.networks import layers
 from srdice_tf.policies import composed
-from srdice_tf.replay import dataset as dataset_lib
 from tests import finite
 
 _METHODS = ('srdice', 'dual_dice', 'gradient_dice', 'deep_sr', 'deep_td')
@@ -66,7 +65,7 @@ def _cells(table: str):
 
 
 def _made_on_vectors():
-  preset = config_lib.preset('paper', is_frames=False)
+  preset = presets.preset('paper', is_frames=False)
   return registry.make_estimators(_METHODS, finite.chain().problem, preset, 0)
 
 
@@ -75,7 +74,7 @@ def _made_on_frames():
       array_spec.BoundedArraySpec((84, 84, 4), np.uint8, 0, 255),
       array_spec.BoundedArraySpec((), np.int64, 0, 1),
   )
-  dataset = dataset_lib.Dataset(
+  dataset = datasets.Dataset.from_rows(
       np.zeros((3, 84, 84), np.uint8),
       np.array([0, 1, 1]),
       np.zeros(3, np.int64),
@@ -84,8 +83,8 @@ def _made_on_frames():
       frame_stack=4,
   )
   policy = composed.UniformPolicy(*specs)
-  problem = setup.make_problem(policy, dataset, specs, 0.99)
-  preset = config_lib.preset('paper', is_frames=True)
+  problem = tasks.make_problem(policy, dataset, specs, 0.99)
+  preset = presets.preset('paper', is_frames=True)
   return registry.make_estimators(_METHODS, problem, preset, 0)
 
 
@@ -98,7 +97,9 @@ def printed(request):
 
 
 def _deep(estimator):
-  """Returns what trains psi or Q: the representation, or Deep TD itself."""
+  """Returns what trains psi or Q, or else the estimator itself."""
+  if estimator.name == 'deep_td':
+    return estimator._value_function
   return getattr(estimator, '_representation', estimator)
 
 
@@ -110,7 +111,7 @@ def _optimizers(estimator) -> dict:
       'u': getattr(estimator, '_u_optimizer', None),
   }
   if estimator.name == 'deep_td':
-    found['psi, Q'] = estimator._optimizer
+    found['psi, Q'] = _deep(estimator)._optimizer
   elif estimator.name in ('srdice', 'deep_sr'):
     found['psi, Q'] = _deep(estimator)._successor_optimizer
     found['encoder'] = _deep(estimator)._encoder_optimizer
@@ -156,7 +157,7 @@ def _minibatch(phase, estimator, monkeypatch) -> int:
     patch.setattr(estimator, 'rng', _Generator)
     patch.setattr(estimator.problem, 'sample', lambda size, _: stop(size))
     # What is frozen by then need not be there.
-    features = tf.zeros([5, estimator.config.num_features])
+    features = tf.zeros([5, 256])
     patch.setattr(_deep(estimator), '_features', features, raising=False)
     with pytest.raises(_Drawn) as drawn:
       estimator._start_minibatches = features
@@ -192,32 +193,33 @@ def test_the_rate_of_the_encoder_is_that_of_all_networks(printed):
 @pytest.mark.parametrize('is_frames', [False, True])
 def test_numbers_of_the_text(is_frames):
   """Appendices "SR-DICE Practical Details" and "Experimental Details"."""
-  paper = config_lib.preset('paper', is_frames)
+  paper = presets.preset('paper', is_frames)
   # "These networks were trained for 30k and 100k time steps", "250k".
-  assert (paper.encoder_steps, paper.successor_steps) == (30_000, 100_000)
-  assert paper.updates == 250_000
+  assert (paper['encoder_steps'], paper['successor_steps']) == (30_000, 100_000)
+  assert paper['updates'] == 250_000
   # "lambda_s' = 1, lambda_a = 1 and lambda_r = 0.1"; Atari lambda_phi = 0.1.
-  weights = paper.next_state_weight, paper.action_weight, paper.reward_weight
-  assert weights == (1.0, 1.0, 0.1) and paper.feature_weight == 0.1
+  names = 'next_state', 'action', 'reward', 'feature'
+  weights = [paper[f'{name}_weight'] for name in names]
+  assert weights == [1.0, 1.0, 0.1, 0.1]
   # "a feature vector of 256"; "2 hidden layers of 256", Atari "a single
   # hidden layer of 512".
-  assert paper.num_features == 256
-  layers_and_units = paper.hidden_layers, paper.hidden_units
+  assert paper['num_features'] == 256
+  layers_and_units = paper['hidden_layers'], paper['hidden_units']
   assert layers_and_units == ((1, 512) if is_frames else (2, 256))
   # "We found 0.5 w(s,a)^2 performed the best"; "we use lambda=1".
-  assert paper.dual_dice_power == 2.0
-  assert paper.gradient_dice_norm_weight == 1.0
+  assert paper['dual_dice_power'] == 2.0
+  assert paper['gradient_dice_norm_weight'] == 1.0
   # As the authors' code has it.
-  assert paper.feature_product == 'mean'
-  assert not paper.normalise_features and paper.mask_terminal_frame
+  assert paper['feature_product'] == 'mean'
+  assert not paper['normalise_features'] and paper['mask_terminal_frame']
 
 
 def test_frames_without_the_papers_traps():
-  paper, fixed = (config_lib.preset(n, True) for n in ('paper', 'fixed'))
-  assert (paper.pixel_scale, paper.target_interval) == (1.0, 8_000)
-  changed = dataclasses.replace(
-      paper, pixel_scale=255.0, target_interval=0, normalise_features=True
+  paper, fixed = (presets.preset(n, True) for n in ('paper', 'fixed'))
+  assert (paper['pixel_scale'], paper['target_interval']) == (1.0, 8_000)
+  changed = paper.replace(
+      pixel_scale=255.0, target_interval=0, normalise_features=True
   )
   assert changed == fixed
-  with pytest.raises(errors.UserError, match='--preset=fixed: the environment'):
-    config_lib.preset('fixed', False)
+  with pytest.raises(errors.UserError, match='^preset=fixed: the environment'):
+    presets.preset('fixed', False)

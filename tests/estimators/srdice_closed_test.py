@@ -1,5 +1,6 @@
 """Tests for SR-DICE in closed form, against what is computed from its parts."""
 
+
 import dataclasses
 
 import numpy as np
@@ -9,13 +10,12 @@ import tensorflow as tf
 import srdice_tf
 from srdice_tf import errors
 from srdice_tf import training
-from srdice_tf.estimators import config as config_lib
 from srdice_tf.estimators import flow
+from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
-from srdice_tf.experiments import scoring
 from tests import walk
 
-_CONFIG = config_lib.Config(
+_CONFIG = hyperparameters.Hyperparameters(
     encoder_steps=300,
     successor_steps=400,
     updates=20,
@@ -35,8 +35,8 @@ _NAMES = ('srdice', 'srdice_closed')
 @pytest.fixture(scope='module')
 def dataset():
   data = walk.dataset(seed=0)
-  data.rewards = data.rewards + 1.0  # So that the value is not near 0.
-  return data
+  # So that the value is not near 0.
+  return dataclasses.replace(data, rewards=data.rewards + 1.0)
 
 
 @pytest.fixture(scope='module')
@@ -44,7 +44,7 @@ def fitted(dataset):
   estimators = registry.make_estimators(
       _NAMES, walk.problem(dataset), _CONFIG, seed=0
   )
-  training.Trainer(estimators).run()
+  training.PhaseTrainer(estimators).run()
   return estimators
 
 
@@ -62,7 +62,7 @@ def _phi(representation, dataset):
   pairs = np.concatenate([dataset.states(index), dataset.actions], 1)
   phi = _forward(representation._encoder._encoder, pairs.astype(np.float64))
   phi = np.maximum(phi, 0.0)
-  return phi, np.sqrt(_CONFIG.ridge * np.square(phi).sum() / phi.shape[1])
+  return phi, np.sqrt(_CONFIG['ridge'] * np.square(phi).sum() / phi.shape[1])
 
 
 def test_theorem_4_from_the_parts(dataset, fitted):
@@ -113,25 +113,28 @@ def test_phases_are_shared_and_one_is_added(fitted):
   assert [(p.name, p.num_steps) for p in second[2:]] == [('srdice_closed', 1)]
 
 
-def test_diagnosed_like_the_other_ratios(dataset, fitted):
+def test_diagnosed_like_the_other_ratios(fitted):
   closed = fitted['srdice_closed']
-  problem, held_out = closed.problem, walk.problem(walk.dataset(seed=1))
-  scorer = scoring.Scorer(problem, None, _CONFIG, seed=0)
-  assert scorer.scored_on(closed) == 'fitted'
-  residual = flow.FlowTest(problem).residual(closed.ratios())
-  assert scorer.flow_residual(closed) == pytest.approx(residual, rel=1e-4)
-  low, high, _ = scorer.interval(closed)
+  score = closed.flow_residual()
+  assert score.scored_on == 'fitted'
+  test = flow.FlowTest(closed.problem, flow.FlowTestConfig())
+  residual = test.residual(closed.ratios())
+  assert score.residual == pytest.approx(residual, rel=1e-4)
+  low, high, _ = closed.interval()
   assert low < float(closed.estimate()) < high
-  scorer = scoring.Scorer(problem, held_out, _CONFIG, seed=0)
-  assert scorer.scored_on(closed) == 'held-out'
-  assert scorer.flow_residual(closed) != pytest.approx(residual, rel=1e-3)
 
 
 def test_evaluated_saved_and_loaded(dataset, tmp_path):
-  short = dataclasses.replace(_CONFIG, encoder_steps=20, successor_steps=20)
+  short = _CONFIG.replace(encoder_steps=20, successor_steps=20)
   found = srdice_tf.evaluate(
-      walk.policy(), dataset, 'srdice_closed', walk.GAMMA, short, seed=2
-  )
+      walk.policy(),
+      dataset,
+      'srdice_closed',
+      walk.GAMMA,
+      hyperparameters=short.changes(),
+      seed=2,
+      progress=False,
+  )['srdice_closed']
   assert found.value == pytest.approx(
       np.mean(found.ratios * dataset.rewards.numpy()), rel=1e-12
   )
@@ -147,12 +150,12 @@ def test_evaluated_saved_and_loaded(dataset, tmp_path):
 
 
 def test_singular_without_a_ridge(dataset):
-  short = dataclasses.replace(
-      _CONFIG, encoder_steps=1, successor_steps=1, updates=1, ridge=0.0
+  short = _CONFIG.replace(
+      encoder_steps=1, successor_steps=1, updates=1, ridge=0.0
   )
   made = registry.make_estimators(_NAMES, walk.problem(dataset), short, seed=0)
   encoder = made['srdice']._representation._encoder._encoder
   encoder.variables[-1].assign(-100.0 * tf.ones([16]))  # Kills all of phi.
-  with pytest.raises(errors.UserError, match='--ridge=0.0: the matrix of 16'):
-    training.Trainer(made).run()
+  with pytest.raises(errors.UserError, match='^ridge=0.0: the matrix of 16'):
+    training.PhaseTrainer(made).run()
   assert made['srdice'].details() == {}

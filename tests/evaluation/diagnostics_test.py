@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from srdice_tf import results
 from srdice_tf.evaluation import diagnostics
 
 pytestmark = pytest.mark.filterwarnings('error::RuntimeWarning')
@@ -16,7 +17,7 @@ _INF = float('inf')
 
 def test_by_hand():
   found = diagnostics.ratio_diagnostics(np.float32([3.0, 1.0, -1.0, 1.0]), 0.8)
-  assert found == diagnostics.RatioDiagnostics(
+  assert found == results.RatioDiagnostics(
       num_ratios=4,
       mean=1.0,
       expected_mean=0.8,

@@ -1,6 +1,5 @@
 """Tests that library calls refuse in one line what they cannot use."""
 
-import dataclasses
 import json
 import shutil
 
@@ -16,16 +15,15 @@ from tf_agents.trajectories import time_step as ts
 
 import srdice_tf
 from srdice_tf import errors
+from srdice_tf.data import datasets
 from srdice_tf.environments import finite_mdps
-from srdice_tf.estimators import config as config_lib
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
-from srdice_tf.policies import tabular
-from srdice_tf.replay import dataset as dataset_lib
+from srdice_tf.policies import probability_tables
 from tests import finite
 from tests import walk
 
-_CONFIG = config_lib.Config(
+_VALUES = dict(
     encoder_steps=2,
     successor_steps=2,
     updates=2,
@@ -49,35 +47,45 @@ def policy(chain):
 
 
 def _error(*args, **fields) -> str:
-  fields = {'config': _CONFIG, **fields}
+  fields = {'hyperparameters': _VALUES, **fields}
   with pytest.raises(errors.UserError) as error:
     srdice_tf.evaluate(*args, **fields)
   assert '\n' not in str(error.value)
   return str(error.value)
 
 
+def _value(policy, dataset, algo) -> float:
+  found = srdice_tf.evaluate(
+      policy, dataset, algo, 0.9, hyperparameters=_VALUES, progress=False
+  )
+  return found[algo].value
+
+
 def test_arguments_of_wrong_types(chain, policy):
   data = chain.dataset
   for fields, message in (
-      ({'gamma': 'high'}, '--gamma=high: expected a number'),
-      ({'gamma': None}, '--gamma=None'),
-      ({'gamma': float('nan')}, '--gamma=nan'),
-      ({'gamma': 1.0}, '--gamma=1.0'),
-      ({'gamma': -0.5}, '--gamma=-0.5'),
-      ({'seed': -1}, '--seed=-1'),
-      ({'seed': 0.5}, '--seed=0.5'),
-      ({'seed': '0'}, '--seed=0: expected a whole number'),
-      ({'algo': 'none'}, '--algo=none: no such estimator'),
-      ({'algo': None}, '--algo=None'),
-      ({'algo': ['srdice']}, '--algo='),
-      ({'config': {'updates': 3}}, 'config: found dict; expected'),
-      ({'config': 'paper'}, 'config: found str'),
+      ({'gamma': 'high'}, 'gamma=high: expected a number'),
+      ({'gamma': None}, 'gamma=None'),
+      ({'gamma': float('nan')}, 'gamma=nan'),
+      ({'gamma': 1.0}, 'gamma=1.0'),
+      ({'gamma': -0.5}, 'gamma=-0.5'),
+      ({'seed': -1}, 'seed=-1'),
+      ({'seed': 0.5}, 'seed=0.5'),
+      ({'seed': '0'}, 'seed=0: expected a whole number'),
+      ({'algos': 'none'}, 'algo=none: no such estimator'),
+      ({'algos': None}, 'algos: found NoneType; expected'),
+      ({'algos': [3]}, 'algos: found list; expected'),
+      ({'algos': []}, 'algo=: expected at least one'),
+      ({'preset': 'x'}, 'preset=x: '),
+      ({'hyperparameters': {'no': 3}}, 'no=3: no estimator has'),
+      ({'hyperparameters': {'tau': 7.0}}, 'tau=7.0: expected'),
+      ({'hyperparameters': 'paper'}, 'hyperparameters: found str'),
       ({'mdp': 'chain'}, 'mdp: found str; expected a finite.FiniteMDP'),
       ({'mdp': finite_mdps.grid_walk()}, 'mdp: it has 100 states and 4 act'),
   ):
     assert message in _error(policy, data, **fields)
-  assert 'dataset: found list' in _error(policy, [1, 2])
-  assert 'dataset: found NoneType' in _error(policy, None)
+  assert 'episode 0' in _error(policy, [1, 2])
+  assert 'data: found NoneType' in _error(policy, None)
   assert 'policy: found str; expected' in _error('pretrained', data)
   assert 'policy: found the class' in _error(composed.UniformPolicy, data)
   with pytest.raises(errors.UserError, match='estimator: found str'):
@@ -96,34 +104,12 @@ def _arrays(**fields) -> dict:
   }
 
 
-@pytest.mark.parametrize(
-    'fields, message',
-    [
-        ({'rows': list('abcde')}, 'rows are of <U1; expected'),
-        ({'rows': [[1], [1, 2], [3], [4], [5]]}, 'rows are of object'),
-        ({'rows': np.arange(5) * 1j}, 'rows are of complex128'),
-        ({'rows': None}, 'rows are of object'),
-        ({'rows': 7}, r'shape \(5,\), rows \(\)'),
-        ({'actions': ['left'] * 5}, 'actions are of <U4'),
-        ({'rewards': [None] * 5}, 'rewards are of object'),
-        ({'rewards': np.ones((5, 2))}, r'rewards have the shape \(5, 2\)'),
-        ({'actions': np.zeros(4, int)}, r'actions have the shape \(4,\), rows'),
-        ({'step_types': [0, 1, 3, 0, 1]}, 'step_types has the value 3'),
-        ({'step_types': [1, 1, 1, 0, 1]}, 'row 0 begins an episode'),
-        ({'step_types': [0, 2, 1, 0, 1]}, 'row 2 begins an episode'),
-    ],
-)
-def test_arrays_that_are_no_data(fields, message):
-  with pytest.raises(errors.UserError, match=f'data set: .*{message}'):
-    dataset_lib.Dataset(**_arrays(**fields))
-
-
 def test_types_of_arrays_are_converted():
   """float64 rows, as numpy makes them, are what users bring."""
   whole = walk.dataset(0)
   index = tf.range(whole.num_transitions)
   narrow = [
-      dataset_lib.Dataset(
+      datasets.Dataset.from_rows(
           rows=np.tile(np.linspace(0, 1, 5)[:, None], [1, 2]).astype(dtype),
           **{
               name: array
@@ -138,13 +124,11 @@ def test_types_of_arrays_are_converted():
   assert narrow[0].actions.dtype == whole.actions.dtype == tf.float32
   assert narrow[0].states([0]).dtype == whole.states(index).dtype
   values = [
-      srdice_tf.evaluate(
-          walk.policy(), dataset, 'linear_srdice', 0.9, _CONFIG
-      ).value
+      _value(walk.policy(), dataset, 'linear_srdice')
       for dataset in narrow
   ]
   assert values[0] == values[1]
-  numbered = dataset_lib.Dataset(
+  numbered = datasets.Dataset.from_rows(
       **_arrays(rows=np.arange(5, dtype=np.int16), actions=np.ones(5, np.int8))
   )
   assert numbered.actions.dtype == numbered.states([0]).dtype == tf.int64
@@ -165,9 +149,9 @@ def test_types_of_arrays_are_converted():
     ],
 )
 def test_data_out_of_range(policy, fields, message):
-  dataset = dataset_lib.Dataset(**_arrays(**fields))
+  dataset = datasets.Dataset.from_rows(**_arrays(**fields))
   with pytest.raises(errors.UserError, match=message):
-    srdice_tf.evaluate(policy, dataset, 'deep_td', config=_CONFIG)
+    srdice_tf.evaluate(policy, dataset, 'deep_td', hyperparameters=_VALUES)
 
 
 class _Policy(tf_policy.TFPolicy):
@@ -229,7 +213,7 @@ def _fail(observation):
 )
 def test_policies_that_cannot_be_evaluated(chain, policy, message):
   with pytest.raises(errors.UserError, match=message):
-    srdice_tf.evaluate(policy, chain.dataset, 'deep_td', config=_CONFIG)
+    _value(policy, chain.dataset, 'deep_td')
 
 
 def test_policies_of_vectors_that_cannot_be_evaluated():
@@ -253,13 +237,11 @@ def test_stochastic_policies_of_tf_agents(chain):
   step = ts.restart(tf.range(5, dtype=tf.int64), 5)
   table = drawn.distribution(step).action.probs_parameter().numpy()
   table = table.astype(np.float64)
-  exact = tabular.TabularPolicy(
+  exact = probability_tables.TabularPolicy(
       *chain.specs, table / table.sum(1, keepdims=True)
   )
   values = [
-      srdice_tf.evaluate(
-          policy, chain.dataset, 'tabular_srdice', 0.9, _CONFIG
-      ).value
+      _value(policy, chain.dataset, 'tabular_srdice')
       for policy in (drawn, drawn, exact)
   ]
   assert values[0] == values[1] == pytest.approx(values[2], rel=1e-6)
@@ -272,9 +254,9 @@ def test_states_of_other_types_are_converted(chain):
   narrow = tensor_spec.BoundedTensorSpec([], tf.int32, 0, 4)
   right = tensor_spec.BoundedTensorSpec([], tf.int32, 0, 1)
   policy = _Policy(narrow, right, lambda x: x * 0 + 1)
-  table = tabular.TabularPolicy(*chain.specs, [[0.0, 1.0]] * 5)
+  table = probability_tables.TabularPolicy(*chain.specs, [[0.0, 1.0]] * 5)
   values = [
-      srdice_tf.evaluate(p, chain.dataset, 'tabular_srdice', 0.9, _CONFIG).value
+      _value(p, chain.dataset, 'tabular_srdice')
       for p in (policy, table)
   ]
   assert values[0] == pytest.approx(values[1], rel=1e-6)
@@ -282,8 +264,8 @@ def test_states_of_other_types_are_converted(chain):
 
 def _saved(chain, policy, algo, path):
   found = srdice_tf.evaluate(
-      policy, chain.dataset, algo, 0.9, _CONFIG, mdp=None
-  )
+      policy, chain.dataset, algo, 0.9, hyperparameters=_VALUES, progress=False
+  )[algo]
   srdice_tf.save(found.estimator, str(path))
   return found
 
@@ -305,7 +287,6 @@ def test_damaged_estimators_are_one_line(chain, policy, tmp_path):
   def edited(**fields):
     return json.dumps({**settings, **fields}).encode()
 
-  config = dataclasses.asdict(_CONFIG)
   data = 'weights.data-00000-of-00001'
   for i, (name, damage) in enumerate((
       ('estimator.json', lambda content: b''),
@@ -313,8 +294,8 @@ def test_damaged_estimators_are_one_line(chain, policy, tmp_path):
       ('estimator.json', lambda content: b'[]'),
       ('estimator.json', lambda content: content[:40]),
       ('estimator.json', lambda _: edited(gamma='x')),
-      ('estimator.json', lambda _: edited(config={'no': 1})),
-      ('estimator.json', lambda _: edited(config={**config, 'tau': 7.0})),
+      ('estimator.json', lambda _: edited(hyperparameters={'no': 1})),
+      ('estimator.json', lambda _: edited(hyperparameters={'tau': 7.0})),
       ('estimator.json', lambda _: edited(algo='dual_dice')),
       ('weights.index', lambda content: b''),
       ('weights.index', lambda content: content[:70]),

@@ -269,3 +269,17 @@ def test_table_by_hand():
       'tabular', 'srdice', '-1.000', '-1.000', '-2.000', '-5.000', '-5.500',
       '1.414',
   ]
+
+
+@pytest.mark.parametrize(
+    'fields',
+    [
+        {'batch_size': 2**31 - 1},
+        {'num_trials': 2**31 - 1},
+        {'num_steps': 2**31 - 1, 'interval': 1, 'num_trials': 100},
+    ],
+)
+def test_sizes_that_cannot_fit_the_memory_are_refused(fields):
+  name = next(iter(fields))
+  with pytest.raises(errors.UserError, match=rf'--{name}=\d+: needs .*at most'):
+    chain.ChainConfig(**fields)

@@ -16,9 +16,9 @@ import tempfile
 import numpy as np
 import pytest
 
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.experiments import ope
-from srdice_tf.experiments import setup
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.experiments import runs
+from srdice_tf.experiments import tasks
 
 _PATH = pathlib.Path(__file__).with_name('recorded.json')
 _NEURAL = (
@@ -52,28 +52,32 @@ _SHORTER = {'encoder_steps': 8, 'successor_steps': 8, 'updates': 8}
 def _numbers(env_id: str, directory: str) -> dict[str, dict[str, float]]:
   """Returns what each method found on a task."""
   is_frames = env_id == 'PixelCorridor'
-  config = ope.RunConfig(
-      setup.TaskConfig(
+  config = runs.RunConfig(
+      tasks.TaskConfig(
           env_id,
           'pretrained' if env_id == 'Pendulum-v1' else 'untrained',
           num_transitions=400 if is_frames else 1_200,
           truth_episodes=2,
       ),
       _TASKS[env_id],
-      config_lib.Config(**_SHORT | (_SHORTER if is_frames else {})),
+      hyperparameters.Hyperparameters(
+          **_SHORT | (_SHORTER if is_frames else {})
+      ),
       seed=3,
-      dataset_dir=f'{directory}/data',
+      data_root=f'{directory}/data',
   )
   found = {}
-  for result in ope.run(config, f'{directory}/run'):
+  evaluation = runs.run(config, f'{directory}/run')
+  for name, result in evaluation.methods.items():
     low, high = result.interval or (None, None)
-    found[result.method] = {
-        'estimate': result.estimate,
+    ratios = result.diagnostics
+    found[name] = {
+        'estimate': result.value,
         'flow_residual': result.flow_residual,
         'low': low,
         'high': high,
-        'mean_ratio': result.ratios and result.ratios['mean'],
-        'largest_ratio': result.ratios and result.ratios['largest'],
+        'mean_ratio': ratios and ratios.mean,
+        'largest_ratio': ratios and ratios.largest,
     }
   return found
 

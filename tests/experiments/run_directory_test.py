@@ -9,21 +9,26 @@ import pytest
 from srdice_tf import collection
 from srdice_tf import errors
 from srdice_tf import limits
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.experiments import ope
-from srdice_tf.experiments import setup
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.experiments import runs
+from srdice_tf.experiments import tasks
 
-_TASK = setup.TaskConfig(
+_TASK = tasks.TaskConfig(
     'FiveStateChain', 'random', 'main', 200, gamma=0.9, truth_episodes=2
 )
-_ESTIMATORS = config_lib.Config(
+_VALUES = hyperparameters.Hyperparameters(
     linear_ridge=1e-6, linear_num_features=16, bootstrap_draws=0
 )
 
 
 def _config(path, **fields):
-  config = ope.RunConfig(
-      _TASK, ('linear_srdice',), _ESTIMATORS, 0, str(path / 'data')
+  config = runs.RunConfig(
+      _TASK,
+      ('linear_srdice',),
+      _VALUES,
+      0,
+      str(path / 'data'),
+      data_root=str(path / 'root'),
   )
   return dataclasses.replace(config, **fields)
 
@@ -31,17 +36,18 @@ def _config(path, **fields):
 @pytest.fixture(name='path', scope='module')
 def _path(tmp_path_factory):
   path = tmp_path_factory.mktemp('run')
-  ope.run(_config(path), str(path / 'run'))
+  runs.run(_config(path), str(path / 'run'))
   return path
 
 
 def test_numbers_and_data_stand_in_the_config(path):
   found = json.loads((path / 'run' / 'config.json').read_text())
   assert len(found['dataset_checksum']) == 64
-  task = found['task']
-  assert (task['num_transitions'], task['num_envs']) == (200, 1)
-  assert task['behaviour_policy'] == 'random'
-  assert len(task['behaviour_checksum']) == 64
+  fields = found['task']
+  assert (fields['num_transitions'], fields['num_envs']) == (200, 1)
+  assert fields['behaviour_policy'] == 'random'
+  assert len(fields['behaviour_checksum']) == 64
+  assert found['hyperparameters']['linear_srdice']['linear_ridge'] == 1e-6
 
 
 @pytest.mark.parametrize(
@@ -53,19 +59,20 @@ def test_numbers_and_data_stand_in_the_config(path):
     ],
 )
 def test_another_run_is_found_before_any_work(path, fields, name, monkeypatch):
-  monkeypatch.setattr(setup.Task, 'dataset', None)
+  monkeypatch.setattr(tasks.Task, 'dataset', None)
   with pytest.raises(errors.UserError, match=f'{name}, asked for is'):
-    ope.run(_config(path, **fields), str(path / 'run'))
+    runs.run(_config(path, **fields), str(path / 'run'))
 
 
 def test_metrics_that_were_cut_are_one_line(path, tmp_path):
   shutil.copytree(path / 'run', tmp_path / 'run')
   metrics = tmp_path / 'run' / 'metrics.csv'
+  (tmp_path / 'run' / 'result.json').unlink()
   lines = metrics.read_text().splitlines(keepends=True)
   for kept in ([], lines[:1], lines[:-1][:2]):
     metrics.write_text(''.join(kept))
     with pytest.raises(errors.UserError) as error:
-      ope.run(_config(path), str(tmp_path / 'run'))
+      runs.run(_config(path), str(tmp_path / 'run'))
     message = str(error.value)
     assert message.startswith(f'{metrics}: has 0 estimates of linear_srdice')
     assert message.endswith(f"remove {tmp_path / 'run'} to begin anew.")
@@ -74,41 +81,40 @@ def test_metrics_that_were_cut_are_one_line(path, tmp_path):
 def test_sizes_that_cannot_fit_leave_nothing_behind(
     path, tmp_path, monkeypatch
 ):
-  task = dataclasses.replace(_TASK, num_transitions=2 * 10**9)
-  config = dataclasses.replace(
-      _config(tmp_path), task=task, dataset_dir=str(tmp_path / 'data')
-  )
+  many = dataclasses.replace(_TASK, num_transitions=2 * 10**9)
+  config = _config(tmp_path, task=many)
   with pytest.raises(errors.UserError, match='num_transitions=.* at most'):
-    ope.run(config, str(tmp_path / 'run'))
-  config = _config(path, algos=('srdice',))
-  config = dataclasses.replace(config, estimators=dataclasses.replace(
-      _ESTIMATORS, hidden_units=8
-  ))
-  monkeypatch.setattr(limits, 'available_bytes', lambda: 4 * 200 * 100)
-  with pytest.raises(errors.UserError, match='num_features=256.*most 100.'):
-    ope.run(config, str(tmp_path / 'run'))
+    runs.run(config, str(tmp_path / 'run'))
+  small = _VALUES.replace(
+      hidden_units=8, batch_size=8, ratio_batch_size=8, num_features=16,
+      start_pool=8,
+  )
+  config = _config(path, algos=('srdice',), hyperparameters=small)
+  monkeypatch.setattr(limits, 'available_bytes', lambda: 4 * 200 * 15)
+  with pytest.raises(errors.UserError, match='num_features=16:.*most 15.'):
+    runs.run(config, str(tmp_path / 'run'))
   assert not list(tmp_path.iterdir())
 
 
 def test_data_of_the_same_place_are_told_apart(path, monkeypatch):
   """The description is the same; the environment, say, was changed."""
   shutil.rmtree(path / 'data')
-  ope.run(_config(path), str(path / 'run'))  # The same data, collected anew.
-  before = (path / 'run' / 'estimate.json').read_bytes()
+  runs.run(_config(path), str(path / 'run'))  # The same data, collected anew.
+  before = (path / 'run' / 'result.json').read_bytes()
   shutil.rmtree(path / 'data')
   with monkeypatch.context() as patch:
     patch.setattr(collection.CollectConfig, 'stream_seed', 99)
-    setup.Task(_TASK).dataset(str(path / 'data'), 0)
+    tasks.Task(_TASK).dataset(str(path / 'data'), 0)
   with pytest.raises(errors.UserError, match='with dataset_checksum='):
-    ope.run(_config(path), str(path / 'run'))
-  assert (path / 'run' / 'estimate.json').read_bytes() == before
+    runs.run(_config(path), str(path / 'run'))
+  assert (path / 'run' / 'result.json').read_bytes() == before
 
 
 def test_a_run_without_its_settings_is_refused(path):
   (path / 'run' / 'config.json').unlink()
-  task = dataclasses.replace(_TASK, gamma=0.5)
+  other = dataclasses.replace(_TASK, gamma=0.5)
   with pytest.raises(errors.UserError, match='checkpoint.*no config.json'):
-    ope.run(_config(path, task=task), str(path / 'run'))
+    runs.run(_config(path, task=other), str(path / 'run'))
   assert not (path / 'run' / 'config.json').exists()
 
 
@@ -116,19 +122,19 @@ def test_a_run_without_its_settings_is_refused(path):
     'fields',
     [
         {'holdout_fraction': 0.1},  # Of one episode.
-        {'estimators': dataclasses.replace(_ESTIMATORS, select='flow')},
+        {'hyperparameters': _VALUES.replace(select='flow')},
         {'task': dataclasses.replace(_TASK, setting='hard')},
     ],
     ids=['holdout', 'estimator', 'setting'],
 )
 def test_a_refused_setting_claims_nothing(tmp_path, fields):
   with pytest.raises(errors.UserError):
-    ope.run(_config(tmp_path, **fields), str(tmp_path / 'run'))
+    runs.run(_config(tmp_path, **fields), str(tmp_path / 'run'))
   assert not (tmp_path / 'run').exists()
 
 
 def test_a_path_that_cannot_be_is_found_before_any_work(tmp_path, monkeypatch):
-  monkeypatch.setattr(setup.Task, 'dataset', None)
+  monkeypatch.setattr(tasks.Task, 'dataset', None)
   (tmp_path / 'file').touch()
   with pytest.raises(errors.UserError, match='Not a directory'):
-    ope.run(_config(tmp_path), str(tmp_path / 'file' / 'run'))
+    runs.run(_config(tmp_path), str(tmp_path / 'file' / 'run'))

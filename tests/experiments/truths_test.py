@@ -9,16 +9,16 @@ import pytest
 
 from srdice_tf import environments
 from srdice_tf import errors
-from srdice_tf.estimators import config as config_lib
-from srdice_tf.evaluation import truth as truth_lib
-from srdice_tf.experiments import ope
-from srdice_tf.experiments import setup
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.evaluation import rollouts
+from srdice_tf.experiments import runs
+from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
 from srdice_tf.policies import loading
 
 _CHAIN = 'FiveStateChain'
-_TASK = setup.TaskConfig(_CHAIN, 'random', 'main', gamma=0.9, truth_episodes=5)
-_PENDULUM = setup.TaskConfig(
+_TASK = tasks.TaskConfig(_CHAIN, 'random', 'main', gamma=0.9, truth_episodes=5)
+_PENDULUM = tasks.TaskConfig(
     'Pendulum-v1', 'untrained', 'hard', gamma=0.5, truth_episodes=5
 )
 
@@ -26,13 +26,13 @@ _PENDULUM = setup.TaskConfig(
 @pytest.fixture(name='played')
 def _played(monkeypatch):
   """Returns the names of the batches that were played, as they are played."""
-  names, play = [], truth_lib._roll_out
+  names, play = [], rollouts._roll_out
 
   def roll_out(config, policy, name, earlier, bar):
     names.append(name)
     return play(config, policy, name, earlier, bar)
 
-  monkeypatch.setattr(truth_lib, '_roll_out', roll_out)
+  monkeypatch.setattr(rollouts, '_roll_out', roll_out)
   return names
 
 
@@ -54,7 +54,7 @@ def test_finite_mdps_are_exact(tmp_path, keep_time_limit, steps):
   config = dataclasses.replace(
       _TASK, gamma=0.99, keep_time_limit=keep_time_limit
   )
-  found = truths.of_task(setup.Task(config), str(tmp_path))
+  found = truths.of_task(tasks.Task(config), str(tmp_path))
   for value in found.values():
     assert value.exact and value.standard_error == 0.0
     assert value.value == pytest.approx(_chain_value(0.99, steps), abs=1e-6)
@@ -63,44 +63,44 @@ def test_finite_mdps_are_exact(tmp_path, keep_time_limit, steps):
 
 def test_policies_without_probabilities_are_rolled_out(monkeypatch):
   monkeypatch.setattr(truths.actions, 'probability_table', lambda *_: None)
-  task = setup.Task(_TASK)
-  found = truths.value(truth_lib.RollOutConfig(_CHAIN, 0.9), task.target, 5)
+  task = tasks.Task(_TASK)
+  found = truths.value(rollouts.RollOutConfig(_CHAIN, 0.9), task.target, 5)
   assert not found.exact and found.standard_error > 0.0
 
 
 def test_roll_outs_are_kept(tmp_path, played):
-  first = truths.of_task(setup.Task(_PENDULUM), str(tmp_path))
-  again = truths.of_task(setup.Task(_PENDULUM), str(tmp_path))
+  first = truths.of_task(tasks.Task(_PENDULUM), str(tmp_path))
+  again = truths.of_task(tasks.Task(_PENDULUM), str(tmp_path))
   assert again == first and played == ['0:5', '0:5']
   assert first['target'].value != first['behaviour'].value
   # More roll-outs are of the same file, under the same description.
   more = dataclasses.replace(_PENDULUM, truth_episodes=7)
-  assert truths.of_task(setup.Task(more), str(tmp_path)) != first
+  assert truths.of_task(tasks.Task(more), str(tmp_path)) != first
   assert played[2:] == ['0:7', '0:7']
-  assert truths.of_task(setup.Task(_PENDULUM), str(tmp_path)) == first
+  assert truths.of_task(tasks.Task(_PENDULUM), str(tmp_path)) == first
 
 
 def test_an_interrupted_value_goes_on(tmp_path, played, monkeypatch):
   """At most a batch is lost, and the numbers are those of one go."""
-  monkeypatch.setattr(truth_lib, 'BATCH_SIZE', 4)
+  monkeypatch.setattr(rollouts, 'BATCH_SIZE', 4)
   config = dataclasses.replace(
       _PENDULUM, truth_episodes=0, truth_max_episodes=10
   )
-  whole = truths.of_task(setup.Task(config), str(tmp_path / 'a'), ['target'])
+  whole = truths.of_task(tasks.Task(config), str(tmp_path / 'a'), ['target'])
   assert played == ['0:4', '1:4', '2:2'] and whole['target'].is_capped
-  roll_out = truth_lib._roll_out
+  roll_out = rollouts._roll_out
 
   def killed(config, policy, name, earlier, bar):
     if name == '2:2':
       raise KeyboardInterrupt
     return roll_out(config, policy, name, earlier, bar)
 
-  monkeypatch.setattr(truth_lib, '_roll_out', killed)
+  monkeypatch.setattr(rollouts, '_roll_out', killed)
   with pytest.raises(KeyboardInterrupt):
-    truths.of_task(setup.Task(config), str(tmp_path / 'b'), ['target'])
-  monkeypatch.setattr(truth_lib, '_roll_out', roll_out)
+    truths.of_task(tasks.Task(config), str(tmp_path / 'b'), ['target'])
+  monkeypatch.setattr(rollouts, '_roll_out', roll_out)
   del played[:]
-  again = truths.of_task(setup.Task(config), str(tmp_path / 'b'), ['target'])
+  again = truths.of_task(tasks.Task(config), str(tmp_path / 'b'), ['target'])
   assert again == whole and played == ['2:2']
 
 
@@ -120,9 +120,9 @@ def _names(directory):
     ids=lambda change: next(iter(change)),
 )
 def test_nothing_is_used_under_another_description(tmp_path, change, played):
-  truths.of_task(setup.Task(_PENDULUM), str(tmp_path))
+  truths.of_task(tasks.Task(_PENDULUM), str(tmp_path))
   before = _names(tmp_path)
-  task = setup.Task(dataclasses.replace(_PENDULUM, **change))
+  task = tasks.Task(dataclasses.replace(_PENDULUM, **change))
   found = truths.of_task(task, str(tmp_path))
   assert before < _names(tmp_path)
   assert found == truths.of_task(task, str(tmp_path / 'other'))
@@ -130,20 +130,20 @@ def test_nothing_is_used_under_another_description(tmp_path, change, played):
 
 
 def test_each_number_of_the_noise_is_part_of_the_description(tmp_path):
-  task = setup.Task(_PENDULUM)
+  task = tasks.Task(_PENDULUM)
   truths.of_task(task, str(tmp_path))
   for name, description in task.policy_descriptions.items():
     for field in description:
       other = {**description, field: 'another'}
       cache = truths.Cache(
-          str(tmp_path), truth_lib.RollOutConfig('Pendulum-v1', 0.5), other
+          str(tmp_path), rollouts.RollOutConfig('Pendulum-v1', 0.5), other
       )
       assert not cache.read(), (name, field)
 
 
 def test_arguments_of_the_environment_are_part_of_it(tmp_path, monkeypatch):
-  config = truth_lib.RollOutConfig('Pendulum-v1', 0.5)
-  batch = truth_lib.Batch([1.0], [1.0], [1.0], [1.0], [1.0, 1.0, 1.0])
+  config = rollouts.RollOutConfig('Pendulum-v1', 0.5)
+  batch = rollouts.RollOutBatch([1.0], [1.0], [1.0], [1.0], [1.0, 1.0, 1.0])
   truths.Cache(str(tmp_path), config, {}).add('0:1', batch)
   assert truths.Cache(str(tmp_path), config, {}).read() == {'0:1': batch}
   monkeypatch.setattr(
@@ -189,18 +189,18 @@ def _under_another_key(text):
 )
 def test_a_damaged_file_is_not_believed(tmp_path, damage):
   path = tmp_path / truths.FILE_NAME
-  truths.of_task(setup.Task(_PENDULUM), str(tmp_path))
+  truths.of_task(tasks.Task(_PENDULUM), str(tmp_path))
   path.write_text(damage(path.read_text()))
   with pytest.raises(errors.UserError) as error:
-    truths.of_task(setup.Task(_PENDULUM), str(tmp_path))
+    truths.of_task(tasks.Task(_PENDULUM), str(tmp_path))
   assert str(error.value).startswith(f'{path}: ')
   assert str(error.value).endswith('remove the file, and true values are '
                                    'measured anew.')
 
 
 def _add(directory, number):
-  config = truth_lib.RollOutConfig('Pendulum-v1', seed=number)
-  batch = truth_lib.Batch([1.0], [1.0], [1.0], [1.0], [1.0, 1.0, 1.0])
+  config = rollouts.RollOutConfig('Pendulum-v1', seed=number)
+  batch = rollouts.RollOutBatch([1.0], [1.0], [1.0], [1.0], [1.0, 1.0, 1.0])
   for name in range(10):
     truths.Cache(directory, config, {}).add(f'{name}:1', batch)
 
@@ -230,7 +230,7 @@ def test_processes_keep_each_other_s_entries(tmp_path):
 )
 def test_settings_of_the_truth_are_checked(fields, message):
   with pytest.raises(errors.UserError, match=message):
-    setup.TaskConfig(_CHAIN, **fields)
+    tasks.TaskConfig(_CHAIN, **fields)
 
 
 def test_a_policy_alone(tmp_path):
@@ -239,33 +239,27 @@ def test_a_policy_alone(tmp_path):
   policy = loading.load(
       'random', _CHAIN, env.observation_spec(), env.action_spec()
   )
-  config = truth_lib.RollOutConfig(_CHAIN, 0.9, whole_episodes=True)
+  config = rollouts.RollOutConfig(_CHAIN, 0.9, whole_episodes=True)
   found = truths.value(config, policy, 3)
   assert found.exact and found.mean_length == 200.0
   assert found.value == pytest.approx(_chain_value(0.9, 500), abs=1e-6)
 
 
-_RUN = ope.RunConfig(
-    dataclasses.replace(_TASK, num_transitions=200),
-    ('tabular_srdice',),
-    config_lib.Config(tabular_missing_mass=1.0),
-)
+def test_runs_of_an_environment_share_one_truth(tmp_path):
+  config = runs.RunConfig(
+      dataclasses.replace(_TASK, num_transitions=200),
+      ('tabular_srdice',),
+      hyperparameters.Hyperparameters(tabular_missing_mass=1.0),
+      data_root=str(tmp_path / 'data'),
+  )
+  runs.run(config, str(tmp_path / 'run'))
+  assert (tmp_path / 'data' / 'truth' / _CHAIN / truths.FILE_NAME).exists()
+  other = dataclasses.replace(config, seed=1)
+  assert runs.resolve(other)[1].truth_dir == config.truth_dir
 
 
-def test_seeds_share_one_truth():
-  configs = ope.of_seeds(_RUN, 3)
-  assert len({config.dataset_dir for config in configs}) == 3
-  (directory,) = {config.truth_dir for config in configs}
-  assert directory and _CHAIN in directory
-
-
-def test_data_that_may_not_be_written_are_left_alone(tmp_path, monkeypatch):
-  data = tmp_path / 'data'
-  config = dataclasses.replace(_RUN, dataset_dir=str(data))
-  ope.run(config, str(tmp_path / 'a'))
-  assert (data / truths.FILE_NAME).exists()
-  (data / truths.FILE_NAME).unlink()
-  monkeypatch.setattr(ope.os, 'access', lambda path, mode: path != str(data))
-  ope.run(config, str(tmp_path / 'b'))
-  assert (tmp_path / 'b' / truths.FILE_NAME).exists()
-  assert not (data / truths.FILE_NAME).exists()
+def test_without_truth_nothing_is_rolled_out(tmp_path, monkeypatch):
+  monkeypatch.setattr(rollouts, 'measure', None)
+  config = dataclasses.replace(_TASK, truth='none')
+  assert truths.of_task(tasks.Task(config), str(tmp_path)) == {}
+  assert not list(tmp_path.iterdir())

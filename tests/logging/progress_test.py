@@ -190,3 +190,17 @@ def test_work_goes_on_when_nobody_looks(clock, monkeypatch):
     bar.update(1)
     clock.now = 40.0
     bar.update(2)
+
+
+def _foretold(count, seconds, stream):
+  clock = _Clock()
+  for done in progress.foretell(count, 'draws', clock):
+    clock.now = seconds * (done + 1)
+  return _lines(stream)
+
+
+def test_long_work_is_foretold_once(stream):
+  assert not _foretold(100, 0.5, stream)
+  assert not _foretold(0, 0.5, stream)
+  line = '10,000 draws: about 1:23:18 more'
+  assert _foretold(10_000, 0.5, stream) == [line]

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import srdice
 from srdice_tf.networks import encoder
 
 _FEATURES = tf.constant([[1.0, 2.0], [3.0, 4.0]])
 
 
 def _product(**fields) -> encoder.FeatureProduct:
-  config = config_lib.Config(num_features=2, **fields)
+  config = srdice.SRDICEConfig(num_features=2, **fields)
   return encoder.FeatureProduct(config, np.random.default_rng(0))
 
 

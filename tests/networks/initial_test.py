@@ -5,6 +5,7 @@ is the number of inputs of a unit: channels times the area of the kernel for a
 convolution, and filters times the area for a transposed one.
 """
 
+
 import dataclasses
 
 import numpy as np
@@ -12,11 +13,13 @@ import pytest
 import tensorflow as tf
 from tf_agents.specs import array_spec
 
-from srdice_tf.estimators import config as config_lib
+from srdice_tf.estimators import presets
+from srdice_tf.estimators import representation
+from srdice_tf.estimators import srdice
 from srdice_tf.networks import encoder
-from srdice_tf.networks import frames
-from srdice_tf.networks import inputs as inputs_lib
+from srdice_tf.networks import frame_networks
 from srdice_tf.networks import stacked
+from srdice_tf.networks import vector_inputs
 
 _VECTORS = (
     array_spec.BoundedArraySpec((17,), np.float32, -1.0, 1.0),
@@ -26,8 +29,10 @@ _FRAMES = (
     array_spec.BoundedArraySpec((84, 84, 4), np.uint8, 0, 255),
     array_spec.BoundedArraySpec((), np.int64, 0, 2),
 )
-_VECTOR_CONFIG = config_lib.preset('paper', is_frames=False)
-_FRAME_CONFIG = config_lib.preset('paper', is_frames=True)
+_VECTOR_CONFIG, _FRAME_CONFIG = (
+    presets.preset('paper', is_frames).of(representation.RepresentationConfig)
+    for is_frames in (False, True)
+)
 
 # Shape of each variable, and n; without a bias where none follows.
 _MLP = [((23, 256), 23), ((256,), 23), ((256, 256), 256), ((256,), 256)]
@@ -66,8 +71,8 @@ _EXPECTED = {
 def _make(name):
   """Returns the variables of a network."""
   rng = np.random.default_rng(0)
-  vectors = inputs_lib.VectorInputs(*_VECTORS)
-  pixels = frames.FrameInputs(*_FRAMES)
+  vectors = vector_inputs.VectorInputs(*_VECTORS)
+  pixels = frame_networks.FrameInputs(*_FRAMES)
   make = {
       'psi': lambda: vectors.network(256, _VECTOR_CONFIG, rng),
       'Q, f, w': lambda: vectors.network(1, _VECTOR_CONFIG, rng, 'tanh'),
@@ -78,7 +83,7 @@ def _make(name):
           _FRAME_CONFIG, rng
       ),
       'w, a sum': lambda: encoder.FeatureProduct(
-          dataclasses.replace(_VECTOR_CONFIG, feature_product='sum'), rng
+          srdice.SRDICEConfig(feature_product='sum'), rng
       ),
       'stacked': lambda: stacked.StackedMLP(4, 3, [32], 2, rng),
   }
@@ -121,7 +126,7 @@ def test_hidden_layers_by_number_and_size(num_layers):
   config = dataclasses.replace(
       _VECTOR_CONFIG, hidden_layers=num_layers, hidden_units=32, num_features=8
   )
-  vectors = inputs_lib.VectorInputs(*_VECTORS)
+  vectors = vector_inputs.VectorInputs(*_VECTORS)
   rng = np.random.default_rng(0)
   shapes = lambda network: [w.shape for w in network.get_weights()[::2]]
   between = [(32, 32)] * (num_layers - 1)
@@ -146,7 +151,7 @@ def test_hidden_layers_behind_convolutions():
   config = dataclasses.replace(
       _FRAME_CONFIG, hidden_layers=3, hidden_units=32, num_features=8
   )
-  pixels = frames.FrameInputs(*_FRAMES)
+  pixels = frame_networks.FrameInputs(*_FRAMES)
   rng = np.random.default_rng(0)
   between = [(3136, 32), (32, 32), (32, 32)]
   shapes = lambda network: [
@@ -158,7 +163,7 @@ def test_hidden_layers_behind_convolutions():
 
 
 def test_the_reward_is_linear_in_phi_without_a_bias():
-  vectors = inputs_lib.VectorInputs(*_VECTORS)
+  vectors = vector_inputs.VectorInputs(*_VECTORS)
   model = vectors.encoder_decoder(_VECTOR_CONFIG, np.random.default_rng(0))
   x = np.random.default_rng(1).normal(size=(5, 23)).astype(np.float32)
   (kernel,) = model._reward.get_weights()
@@ -168,7 +173,7 @@ def test_the_reward_is_linear_in_phi_without_a_bias():
 
 
 def test_the_reward_of_frames_is_linear_in_phi_without_a_bias():
-  pixels = frames.FrameInputs(*_FRAMES)
+  pixels = frame_networks.FrameInputs(*_FRAMES)
   model = pixels.encoder_decoder(_FRAME_CONFIG, np.random.default_rng(0))
   states = tf.zeros((1, 84, 84, 4), tf.uint8)
   (kernel,) = model._reward.get_weights()

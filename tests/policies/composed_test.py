@@ -9,9 +9,9 @@ from tf_agents.trajectories import time_step as ts
 from srdice_tf import errors
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
+from srdice_tf.policies import probability_tables
 from srdice_tf.policies import seeded
 from srdice_tf.policies import settings
-from srdice_tf.policies import tabular
 
 _OBSERVATION = array_spec.ArraySpec((3,), np.float32, 'observation')
 _CONTINUOUS = array_spec.BoundedArraySpec((2,), np.float32, -2.0, 2.0, 'action')
@@ -113,7 +113,9 @@ def test_log_prob_of_a_mixture_of_tables():
       array_spec.BoundedArraySpec((), np.int64, 0, 1),
       array_spec.BoundedArraySpec((), np.int64, 0, 2),
   )
-  one = tabular.TabularPolicy(*specs, [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+  one = probability_tables.TabularPolicy(
+      *specs, [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]]
+  )
   other = one.mixed(1.0)
   mixed = composed.EpisodeMixture([one, other], [0.75, 0.25])
   time_step = ts.restart(tf.constant([0, 1], tf.int64), 2)
@@ -181,10 +183,10 @@ def test_setting_of_the_other_kind_of_actions_is_an_error():
 
 
 def test_sizes_and_noises_are_the_papers():
-  assert settings.CONTINUOUS['easy'] == settings.Setting(
+  assert settings.CONTINUOUS['easy'] == settings.BehaviourSetting(
       500_000, target_sigma=0.1, behaviour_sigma=0.133, uniform_probability=0.0
   )
-  assert settings.CONTINUOUS['hard'] == settings.Setting(
+  assert settings.CONTINUOUS['hard'] == settings.BehaviourSetting(
       50_000, target_sigma=0.1, behaviour_sigma=0.2, uniform_probability=0.2
   )
   assert settings.DISCRETE['main'].epsilon == 0.1

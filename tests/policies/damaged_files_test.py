@@ -145,7 +145,7 @@ def test_tables_that_cannot_be_used(tmp_path):
 
 def test_finite_mdps_have_one_policy():
   for name in ('pretrained:foo', 'pretrained:', 'pretrained:separate'):
-    with pytest.raises(errors.UserError, match=f'--policy={name}: .*one pol'):
+    with pytest.raises(errors.UserError, match=f'^policy={name}: .*one pol'):
       loading.load(name, 'FiveStateChain', _STATES, _CHOICES)
   loading.load('pretrained:best', 'FiveStateChain', _STATES, _CHOICES)
 

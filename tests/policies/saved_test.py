@@ -6,9 +6,11 @@ import shutil
 import numpy as np
 import pytest
 import tensorflow as tf
+import tensorflow_probability as tfp
 from tf_agents.networks import actor_distribution_rnn_network
 from tf_agents.policies import actor_policy
 from tf_agents.policies import policy_saver
+from tf_agents.trajectories import policy_step
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import environments
@@ -18,6 +20,8 @@ from srdice_tf.policies import loading
 from srdice_tf.policies import seeded
 from srdice_tf.policies import settings
 from tests.policies import models
+
+tfd = tfp.distributions
 
 
 def _save(env_id, path):
@@ -77,7 +81,7 @@ def test_untrained_weights_are_pytorchs_default():
 
 def test_policy_of_an_environment_without_one_names_the_command():
   specs = models.specs('CartPole-v1')
-  with pytest.raises(errors.UserError, match='train_policy.py --env=CartPole'):
+  with pytest.raises(errors.UserError, match='env=CartPole.*train_policy.py'):
     loading.load('pretrained', 'CartPole-v1', *specs)
 
 
@@ -206,7 +210,7 @@ def test_nan_actions_are_refused(tmp_path):
   ):
     with pytest.raises(
         errors.UserCodeError,
-        match=f'--policy={tmp_path}: gave the action .nan. in 4 of 4 states',
+        match=f'^policy={tmp_path}: gave the action .nan. in 4 of 4 states',
     ):
       _first_actions(wrapped, 'Pendulum-v1')
 
@@ -227,6 +231,39 @@ def test_actions_out_of_the_range_are_refused(tmp_path):
       settings.behaviour_policy(policy, setting),
   ):
     with pytest.raises(
-        errors.UserCodeError, match=f'--policy={tmp_path}: gave the action 7'
+        errors.UserCodeError, match=f'^policy={tmp_path}: gave the action 7'
     ):
       _first_actions(wrapped, 'CartPole-v1')
+
+
+def _noisy(value):
+  """A stochastic policy around a number."""
+
+  class Noisy(models.Function):
+
+    def _distribution(self, time_step, policy_state):
+      means = time_step.observation[:, :1] * 0.0 + value
+      return policy_step.PolicyStep(tfd.Normal(means, 0.1), policy_state)
+
+    def _action(self, time_step, policy_state, seed=None):
+      step = self._distribution(time_step, policy_state)
+      return step._replace(action=step.action.sample(seed=seed))
+
+  return Noisy('Pendulum-v1', None)
+
+
+@pytest.mark.parametrize('is_stochastic', [False, True])
+def test_infinite_actions_are_refused(is_stochastic, tmp_path):
+  """They would be clipped to the bound."""
+  infinite = float('inf')
+  policy = models.Function('Pendulum-v1', lambda x: x[:, :1] * 0.0 - infinite)
+  policy = models.save_and_load(
+      _noisy(infinite) if is_stochastic else policy, tmp_path, 'Pendulum-v1'
+  )
+  for wrapped in (
+      policy,
+      settings.target_policy(policy),
+      settings.behaviour_policy(policy, settings.CONTINUOUS['easy']),
+  ):
+    with pytest.raises(errors.UserCodeError, match='not NaN or infinite ones'):
+      _first_actions(wrapped, 'Pendulum-v1')

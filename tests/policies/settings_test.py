@@ -8,7 +8,7 @@ from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import environments
 from srdice_tf import errors
-from srdice_tf.experiments import setup
+from srdice_tf.experiments import tasks
 from srdice_tf.policies import base
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
@@ -30,7 +30,7 @@ def _base(action_spec):
 def test_numbers_replace_those_of_the_setting():
   given = settings.Noise(behaviour_sigma=0.5, uniform_probability=0)
   found = settings.setting('hard', _CONTINUOUS, given)
-  assert found == settings.Setting(
+  assert found == settings.BehaviourSetting(
       50_000, target_sigma=0.1, behaviour_sigma=0.5, uniform_probability=0.0
   )
   given = settings.Noise(epsilon=0.3, greedy_probability=0.5)
@@ -49,7 +49,7 @@ def test_numbers_replace_those_of_the_setting():
 )
 def test_a_number_of_other_actions_is_refused(name, action_spec, number, own):
   given = settings.Noise(**{number: 0.3})
-  match = f'--{number}=0.3: this environment has .* actions.*{own}'
+  match = f'^{number}=0.3: this environment has .* actions.*{own}'
   with pytest.raises(errors.UserError, match=match):
     settings.setting(name, action_spec, given)
 
@@ -83,12 +83,12 @@ def test_the_policies_have_the_numbers():
 
 
 def test_noise_around_uniform_actions_is_refused():
-  task = setup.Task(setup.TaskConfig('Pendulum-v1', 'random'))
+  task = tasks.Task(tasks.TaskConfig('Pendulum-v1', 'random'))
   assert task.config.target_sigma is None
   assert task.config.behaviour_sigma is None
   for number in ('target_sigma', 'behaviour_sigma'):
-    with pytest.raises(errors.UserError, match=f'--{number}=0.3: there is no'):
-      setup.Task(setup.TaskConfig('Pendulum-v1', 'random', **{number: 0.3}))
+    with pytest.raises(errors.UserError, match=f'^{number}=0.3: there is no'):
+      tasks.Task(tasks.TaskConfig('Pendulum-v1', 'random', **{number: 0.3}))
 
 
 def _load(name):
@@ -104,18 +104,18 @@ def _same(policy, other):
 
 def test_separate_is_of_another_agent():
   agent, other = _load('pretrained'), _load('pretrained:separate')
-  config = setup.TaskConfig(_PONG, setting='separate')
-  task = setup.Task(config)
+  config = tasks.TaskConfig(_PONG, setting='separate')
+  task = tasks.Task(config)
   assert task.config.behaviour_policy == 'pretrained:separate'
   assert task.config.behaviour_checksum == loading.checksum(other)
   assert task.config.policy_checksum == loading.checksum(agent)
   assert _same(task.behaviour, other) and _same(task.target, agent)
   assert not _same(agent, other)
   # It is also what evaluate_policy values.
-  config = setup.TaskConfig(_PONG)
-  policy, name = setup.policy_with_noise(config, settings.SEPARATE)
+  config = tasks.TaskConfig(_PONG)
+  policy, name = tasks.policy_with_noise(config, settings.SEPARATE)
   assert name == 'pretrained:separate' and _same(policy, other)
-  policy, name = setup.policy_with_noise(config, 'main')
+  policy, name = tasks.policy_with_noise(config, 'main')
   assert name == 'pretrained' and _same(policy, agent)
 
 
@@ -124,23 +124,23 @@ def test_separate_is_of_another_agent():
     [
         (
             {'policy': 'untrained'},
-            '--setting=separate: .* than --policy=untrained; name it with'
-            ' --behaviour_policy',
+            '^setting=separate: .* than policy=untrained; name it with'
+            ' behaviour_policy',
         ),
         (
             {'policy': 'untrained', 'behaviour_policy': 'untrained'},
-            'the behaviour policy untrained is the policy that is evaluated',
+            'the behaviour policy untrained is the one that is evaluated',
         ),
         (
             {'policy': 'untrained', 'behaviour_policy': '/nowhere'},
-            '--behaviour_policy=/nowhere: no such file',
+            '^behaviour_policy=/nowhere: no such file',
         ),
     ],
     ids=['none', 'the same', 'not there'],
 )
 def test_separate_without_another_agent_is_refused(fields, message):
   with pytest.raises(errors.UserError, match=message):
-    setup.Task(setup.TaskConfig('CartPole-v1', setting='separate', **fields))
+    tasks.Task(tasks.TaskConfig('CartPole-v1', setting='separate', **fields))
 
 
 def test_numbers_that_play_no_part_are_refused():
@@ -150,7 +150,7 @@ def test_numbers_that_play_no_part_are_refused():
       ('hard', 'target_sigma', 0.3),
       ('target', 'behaviour_policy', 'untrained'),
   ):
-    config = setup.TaskConfig('Pendulum-v1', 'untrained', **{field: value})
-    match = f'--{field}={value}: plays no part with --noise={noise}'
+    config = tasks.TaskConfig('Pendulum-v1', 'untrained', **{field: value})
+    match = f'^{field}={value}: plays no part with noise={noise}'
     with pytest.raises(errors.UserError, match=match):
-      setup.policy_with_noise(config, noise)
+      tasks.policy_with_noise(config, noise)

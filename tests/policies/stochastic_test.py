@@ -20,14 +20,14 @@ from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import environments
 from srdice_tf import errors
-from srdice_tf.evaluation import truth
+from srdice_tf.evaluation import rollouts
 from srdice_tf.policies import actions
 from srdice_tf.policies import base
 from srdice_tf.policies import loading
+from srdice_tf.policies import probability_tables
 from srdice_tf.policies import sampled
 from srdice_tf.policies import saved
 from srdice_tf.policies import settings
-from srdice_tf.policies import tabular
 from tests.policies import models
 
 
@@ -92,7 +92,7 @@ def test_probabilities_of_a_saved_model_are_used(grid):
 
 def test_roll_outs_of_a_saved_model_sample_its_distribution(grid):
   values = [
-      truth.policy_value(
+      rollouts.policy_value(
           'GridWalk', policy, 0.9, num_episodes=200, whole_episodes=False
       )
       for policy in (grid[0], grid[0], grid[1])
@@ -158,7 +158,7 @@ def test_a_continuous_one_is_its_own_target(sac):
 
 def test_truth_of_a_continuous_one_is_the_same_each_time(sac):
   values = [
-      truth.policy_value('Pendulum-v1', sac[1], 0.9, num_episodes=3)
+      rollouts.policy_value('Pendulum-v1', sac[1], 0.9, num_episodes=3)
       for _ in range(2)
   ]
   assert values[0] == values[1]
@@ -218,7 +218,7 @@ def test_one_that_draws_without_a_distribution_is_refused(tmp_path):
     path = tmp_path / str(i)
     policy_saver.PolicySaver(policy).save(str(path))
     with pytest.raises(
-        errors.UserError, match=f'--policy={path}: it draws .* no distribution'
+        errors.UserError, match=f'^policy={path}: it draws .* no distribution'
     ):
       models.load(path, env_id)
 
@@ -240,7 +240,7 @@ def test_checksums_of_policies_without_files(grid):
 
 def test_a_table_saved_as_a_model_has_the_tables_value(tmp_path):
   specs = models.specs('FiveStateChain')
-  table = tabular.TabularPolicy(*specs, [[0.3, 0.7]] * 5)
+  table = probability_tables.TabularPolicy(*specs, [[0.3, 0.7]] * 5)
   policy = models.save_and_load(table, tmp_path, 'FiveStateChain')
   np.testing.assert_allclose(
       actions.probability_table(policy, 5),

@@ -69,8 +69,8 @@ def test_an_environment_without_one_names_the_command(env_id, agent):
   with pytest.raises(errors.UserError) as error:
     weights.load_pretrained(env_id, _OBSERVATIONS, action_spec)
   message = str(error.value)
-  assert f'--env={env_id}: no policy is shipped' in message
-  command = f'binaries/train_policy.py --env={env_id} --agent={agent}'
+  assert message.startswith(f'env={env_id}: no policy is shipped')
+  command = f'binaries/train_policy.py, agent={agent},'
   assert command in message
 
 
@@ -79,7 +79,7 @@ def test_slashes_do_not_nest_directories():
 
 
 def test_an_unknown_checkpoint_is_refused():
-  with pytest.raises(errors.UserError, match="'worst': expected one of best"):
+  with pytest.raises(errors.UserError, match='^checkpoint=worst: expected'):
     weights.load_pretrained('Pendulum-v1', _OBSERVATIONS, _ACTIONS, 'worst')
 
 
@@ -101,7 +101,7 @@ def test_a_small_network_is_known_by_its_weights(tmp_path):
 
 
 def test_the_separate_agent_has_a_command_of_its_own():
-  with pytest.raises(errors.UserError, match='--agent=ddqn_per'):
+  with pytest.raises(errors.UserError, match='agent=ddqn_per'):
     weights.load_pretrained(
         'MountainCar-v0', _OBSERVATIONS, _CHOICES, weights.SEPARATE
     )

@@ -13,18 +13,18 @@ import pytest
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
-from srdice_tf.replay import client as client_lib
+from srdice_tf.replay import clients
 from srdice_tf.replay import reader
-from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import tables
+from srdice_tf.replay import reverb_tables
+from srdice_tf.replay import servers
 from tests import fixtures
 
 _TIMEOUT = 1.0
 _SERVER = """
 import sys, time
 import numpy as np
-from srdice_tf.replay import server as server_lib
-server = server_lib.ReplayServer()
+from srdice_tf.replay import servers
+server = servers.ReplayServer()
 for i in range(40):
   server.client.insert('segments', np.zeros((500, 4000), np.uint8), 1.0)
 server.client.put_metadata({'collector': 0, 'num_transitions': 1})
@@ -43,7 +43,7 @@ def doomed(request):
       text=True,
   )
   port = int(process.stdout.readline())
-  client = client_lib.ReplayClient(f'localhost:{port}', _TIMEOUT)
+  client = clients.ReplayClient(f'localhost:{port}', _TIMEOUT)
   yield client, lambda: process.send_signal(request.param)
   process.kill()
   process.communicate()
@@ -59,9 +59,9 @@ def _expect_ctrl_c_to_end(call):
 
 def test_every_call_ends(doomed):
   client, end = doomed
-  samples = client.sample_all(tables.SEGMENTS)
+  samples = client.sample_all(reverb_tables.SEGMENTS)
   next(samples)
-  other_samples = client.sample_all(tables.SEGMENTS)
+  other_samples = client.sample_all(reverb_tables.SEGMENTS)
   next(other_samples)
   end()
   _expect_ctrl_c_to_end(lambda: list(other_samples))
@@ -70,15 +70,15 @@ def test_every_call_ends(doomed):
       client.sizes,
       client.checkpoint,
       client.metadata,
-      lambda: client.delete(tables.SEGMENTS, [1]),
-      lambda: client.insert(tables.SEGMENTS, np.zeros((2, 3)), 1.0),
+      lambda: client.delete(reverb_tables.SEGMENTS, [1]),
+      lambda: client.insert(reverb_tables.SEGMENTS, np.zeros((2, 3)), 1.0),
       lambda: client.put_metadata({'collector': 1}),
-      lambda: client_lib.ReplayClient(client.address, _TIMEOUT),
+      lambda: clients.ReplayClient(client.address, _TIMEOUT),
   ):
     start = time.monotonic()
     with pytest.raises(
-        client_lib.NoAnswerError,
-        match=f'--reverb_address={client.address}: .* does not answer',
+        clients.NoAnswerError,
+        match=f'^reverb_address={client.address}: .* does not answer',
     ) as error:
       call()
     assert time.monotonic() - start < 4 * _TIMEOUT + 1.0
@@ -86,8 +86,8 @@ def test_every_call_ends(doomed):
 
 
 def test_a_save_may_take_longer_than_the_timeout(monkeypatch):
-  with server_lib.ReplayServer() as server:
-    client = client_lib.ReplayClient(f'localhost:{server.port}', 0.1)
+  with servers.ReplayServer() as server:
+    client = clients.ReplayClient(f'localhost:{server.port}', 0.1)
 
     saved = []
 
@@ -101,7 +101,7 @@ def test_a_save_may_take_longer_than_the_timeout(monkeypatch):
 
 
 def test_a_save_that_another_one_removed_is_repeated(monkeypatch):
-  with server_lib.ReplayServer() as server:
+  with servers.ReplayServer() as server:
     failures = ['No such file or directory'] * 2
     attempts = []
 
@@ -120,7 +120,7 @@ def test_a_save_that_another_one_removed_is_repeated(monkeypatch):
 
 def test_reading_says_how_far_it_is():
   config = fixtures.config(40)
-  with server_lib.ReplayServer() as server:
+  with servers.ReplayServer() as server:
     collection.collect(config, fixtures.behaviour_policy(config), server)
     seen = []
     codec = collection.codec_of(environments.load(config.env_id))

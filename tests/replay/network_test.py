@@ -5,9 +5,9 @@ import socket
 import pytest
 import reverb
 
-from srdice_tf.agents import replay_server as agents_server
+from srdice_tf.agents import experience_server
 from srdice_tf.replay import network
-from srdice_tf.replay import server as server_lib
+from srdice_tf.replay import servers
 
 
 def _devices(port):
@@ -36,19 +36,21 @@ def _is_reached(host, port):
 
 
 def test_servers_listen_to_this_machine():
-  with server_lib.ReplayServer() as server:
+  with servers.ReplayServer() as server:
     assert set(_devices(server.port)) == {b'lo\0'}
     # Their own client has connected by now.
     assert network.is_local(server.port)
     assert _is_reached('localhost', server.port)
     assert not (_address() and _is_reached(_address(), server.port))
-  server = agents_server.ReplayServer(lambda name: reverb.Table.queue(name, 1))
+  server = experience_server.ExperienceServer(
+      lambda name: reverb.Table.queue(name, 1)
+  )
   assert set(_devices(server._server.port)) == {b'lo\0'}
   server.stop()
 
 
 def test_a_server_can_be_opened():
-  with server_lib.ReplayServer(host=network.EVERYWHERE) as server:
+  with servers.ReplayServer(host=network.EVERYWHERE) as server:
     assert set(_devices(server.port)) == {b''}
     assert not network.is_local(server.port)
     assert _is_reached(_address() or 'localhost', server.port)
@@ -56,7 +58,7 @@ def test_a_server_can_be_opened():
 
 def test_a_system_that_cannot_says_so(monkeypatch, caplog):
   monkeypatch.setattr(socket, 'SO_BINDTODEVICE', 9999)
-  with server_lib.ReplayServer() as server:
+  with servers.ReplayServer() as server:
     port = server.port
   assert caplog.messages == [
       f'port {port}, a replay server without a password, is open to the'

@@ -7,16 +7,17 @@ import tensorflow as tf
 from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
+from srdice_tf.data.sources import reverb_server
 from srdice_tf.policies import seeded
 from srdice_tf.replay import reader
-from srdice_tf.replay import server as server_lib
-from srdice_tf.replay import tables
+from srdice_tf.replay import reverb_tables
+from srdice_tf.replay import servers
 from tests import fixtures
 
 
 @pytest.fixture
 def server():
-  with server_lib.ReplayServer() as server:
+  with servers.ReplayServer() as server:
     yield server
 
 
@@ -75,7 +76,7 @@ def test_data_are_what_the_environments_delivered(fields, server):
   config = fixtures.config(**fields)
   _collect(config, server)
   env = environments.load(config.env_id)
-  dataset = reader.read_dataset(server.client, collection.codec_of(env))
+  dataset = reverb_server.load(server.client, collection.codec_of(env))
   expected, starts = _transitions_by_hand(config)
   # The data set has one environment behind the other.
   expected.sort(key=lambda transition: transition[0])
@@ -102,7 +103,7 @@ def test_episodes_and_steps_are_numbered(server):
   config = fixtures.config(200)
   _collect(config, server)
   env = environments.load(config.env_id)
-  dataset = reader.read_dataset(server.client, collection.codec_of(env))
+  dataset = reverb_server.load(server.client, collection.codec_of(env))
   states = dataset.states(tf.range(200)).numpy()
   # The counter observes its own step, and a number drawn for the episode.
   np.testing.assert_array_equal(dataset.steps, states[:, 1])
@@ -114,9 +115,9 @@ def test_episodes_and_steps_are_numbered(server):
 def test_segments_count_what_they_hold(server):
   config = fixtures.config(200)
   counts = _collect(config, server)['counts']
-  samples = server.client.reverb.sample(tables.SEGMENTS, 100)
+  samples = server.client.reverb.sample(reverb_tables.SEGMENTS, 100)
   found = {
-      sample[0].info.key: tables.counts_of(sample[0].info.priority)
+      sample[0].info.key: reverb_tables.counts_of(sample[0].info.priority)
       for sample in samples
   }
   assert len(found) == config.num_envs
@@ -128,7 +129,7 @@ def test_segments_count_what_they_hold(server):
 def test_sample_runs_in_a_compiled_loop(server):
   _collect(fixtures.config(50), server)
   env = environments.load(fixtures.COUNTER)
-  dataset = reader.read_dataset(server.client, collection.codec_of(env))
+  dataset = reverb_server.load(server.client, collection.codec_of(env))
   rng = tf.random.Generator.from_seed(0)
 
   @tf.function
@@ -145,7 +146,7 @@ def test_sample_runs_in_a_compiled_loop(server):
 def test_same_generator_state_same_batches(server):
   _collect(fixtures.config(50), server)
   env = environments.load(fixtures.COUNTER)
-  dataset = reader.read_dataset(server.client, collection.codec_of(env))
+  dataset = reverb_server.load(server.client, collection.codec_of(env))
   first, second = (
       dataset.sample(32, tf.random.Generator.from_seed(3)).index
       for _ in range(2)
@@ -155,42 +156,42 @@ def test_same_generator_state_same_batches(server):
 
 def test_missing_and_doubled_rows_are_found(server):
   _collect(fixtures.config(30), server)
-  key, segment = next(server.client.sample_all(tables.SEGMENTS))
-  server.client.insert(tables.SEGMENTS, segment, priority=1.0)
+  key, segment = next(server.client.sample_all(reverb_tables.SEGMENTS))
+  server.client.insert(reverb_tables.SEGMENTS, segment, priority=1.0)
   codec = collection.codec_of(environments.load(fixtures.COUNTER))
   with pytest.raises(errors.UserError, match='stored twice'):
     reader.read_streams(server.client, codec, collector=0)
-  keys = [key for key, _ in server.client.sample_all(tables.SEGMENTS)]
+  keys = [key for key, _ in server.client.sample_all(reverb_tables.SEGMENTS)]
   assert key in keys
 
 
 def test_a_server_can_forget_what_was_read(server):
   _collect(fixtures.config(3000), server)
   codec = collection.codec_of(environments.load(fixtures.COUNTER))
-  kept = reader.read_dataset(server.client, codec)
-  moved = reader.read_dataset(server.client, codec, delete=True)
+  kept = reverb_server.load(server.client, codec)
+  moved = reverb_server.load(server.client, codec, delete=True)
   for first, second in zip(
       kept.batch(tf.range(3000)), moved.batch(tf.range(3000))
   ):
     np.testing.assert_array_equal(first, second)
   sizes = server.client.sizes()
-  assert sizes[tables.SEGMENTS] == 0
-  assert sizes[tables.METADATA] == 1
+  assert sizes[reverb_tables.SEGMENTS] == 0
+  assert sizes[reverb_tables.METADATA] == 1
 
 
 def test_unfinished_collection_cannot_be_read(server):
   codec = collection.codec_of(environments.load(fixtures.COUNTER))
   with pytest.raises(errors.UserError, match='0 transitions'):
-    reader.read_dataset(server.client, codec)
+    reverb_server.load(server.client, codec)
   config = fixtures.config(30)
   collection.claim(config, server)
   with pytest.raises(errors.UserError, match='saved 0 of 30 transitions'):
-    reader.read_dataset(server.client, codec)
+    reverb_server.load(server.client, codec)
   _collect(config, server)
-  keys = [key for key, _ in server.client.sample_all(tables.SEGMENTS)]
-  server.client.delete(tables.SEGMENTS, keys[:1])
+  keys = [key for key, _ in server.client.sample_all(reverb_tables.SEGMENTS)]
+  server.client.delete(reverb_tables.SEGMENTS, keys[:1])
   with pytest.raises(errors.UserError, match='collectors counted 30'):
-    reader.read_dataset(server.client, codec)
+    reverb_server.load(server.client, codec)
 
 
 @pytest.mark.parametrize('seed', range(5))

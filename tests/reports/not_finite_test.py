@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from srdice_tf import errors
+from srdice_tf import results
 from srdice_tf.reports import chain_table
+from srdice_tf.reports import comparison
 from srdice_tf.reports import not_finite
-from srdice_tf.reports import study
 
 
 def test_names_what_is_not_finite():
@@ -18,11 +19,18 @@ def test_names_what_is_not_finite():
     not_finite.check(values, 'here')
 
 
-def test_a_study_names_the_runs():
-  result = types.SimpleNamespace(method='dual_dice', estimate=float('nan'))
-  run = types.SimpleNamespace(env_id='X', seed=3, results=[result])
-  with pytest.raises(errors.NotFiniteError, match='dual_dice on X seed 3'):
-    study.check_finite([run], 'study.csv')
+def test_the_runs_are_named_if_there_are_several():
+  runs = [
+      results.Evaluation(
+          {'dual_dice': results.MethodResult('dual_dice', value)},
+          0.99,
+          seed,
+          env_id='X',
+      )
+      for seed, value in ((2, 1.0), (3, float('nan')))
+  ]
+  with pytest.raises(errors.NotFiniteError, match='of dual_dice on X seed 3;'):
+    comparison.check_finite(runs, 'results.csv')
 
 
 def test_a_chain_names_the_curves():

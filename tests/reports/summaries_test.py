@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from srdice_tf.evaluation import truth
+from srdice_tf import results
 from srdice_tf.reports import summaries
 
 _DESCRIPTION = {
@@ -41,7 +41,7 @@ def test_collection_with_returns():
 
 
 def test_value_says_its_unit():
-  value = truth.PolicyValue(0.5, 0.01, 90.0, 3.0, 99.0, 1.0, 100, 0.99, 1000)
+  value = results.PolicyValue(0.5, 0.01, 90.0, 3.0, 99.0, 1.0, 100, 0.99, 1000)
   text = summaries.of_value(value, 'ALE/Pong-v5', 'random', 'target', 2.0)
   assert '0.50000 +- 0.01000 (standard error), (1-gamma)-normalised' in text
   assert 'gamma 0.99' in text
@@ -49,7 +49,7 @@ def test_value_says_its_unit():
 
 
 def test_a_truth_says_what_it_allows():
-  value = truth.PolicyValue(0.5, 0.01, 90.0, 3.0, 99.0, 1.0, 100, 0.99, 1000)
+  value = results.PolicyValue(0.5, 0.01, 90.0, 3.0, 99.0, 1.0, 100, 0.99, 1000)
   assert summaries.of_truth(value) == (
       'truth         0.50000 +- 0.01000 (standard error), 100 roll-outs; allows'
       ' a log error of about -9.9, less is chance'
@@ -60,7 +60,7 @@ def test_a_truth_says_what_it_allows():
 
 
 def test_a_cap_is_said():
-  value = truth.PolicyValue(
+  value = results.PolicyValue(
       0.5, 0.01, 9.0, 3.0, 9.0, 1.0, 1000, 0.99, 917, wanted_error=0.0025
   )
   cap = '1,000{} (the cap: +- 0.00250 was not reached)'

@@ -1,0 +1,187 @@
+"""Off-policy evaluation as a library call, for any TF-Agents policy."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import json
+import os
+
+import numpy as np
+import tensorflow as tf
+from tf_agents.policies import tf_policy
+
+from srdice_tf import config_file
+from srdice_tf import environments
+from srdice_tf import errors
+from srdice_tf import finite
+from srdice_tf import results
+from srdice_tf.data import datasets
+from srdice_tf.data import episode_rows
+from srdice_tf.estimators import interface
+from srdice_tf.estimators import presets
+from srdice_tf.estimators import registry
+from srdice_tf.experiments import arguments
+from srdice_tf.experiments import fitting
+from srdice_tf.experiments import tasks
+from srdice_tf.policies import loading
+
+_CONFIG, _WEIGHTS = 'estimator.json', 'weights'
+
+
+def load_policy(name: str, env_id: str) -> tf_policy.TFPolicy:
+  """Returns a policy by its name, without noise.
+
+  Args:
+    name: 'pretrained' for the one that is shipped, the directory of a TF-Agents
+      SavedModel, a file of weights, or any other that `run_ope.py --policy`
+      takes.
+    env_id: the environment that the policy is for.
+
+  Raises:
+    UserError: if there is no such policy, or it is for something else.
+  """
+  env = environments.load(env_id)
+  return loading.load(name, env_id, env.observation_spec(), env.action_spec())
+
+
+def evaluate(
+    policy,
+    data: datasets.Dataset | Sequence[episode_rows.Episode],
+    algos: Sequence[str] | str = ('srdice', 'deep_td'),
+    gamma: float = 0.99,
+    preset: str = 'paper',
+    hyperparameters: Mapping[str, object] | None = None,
+    seed: int = 0,
+    mdp: finite.FiniteMDP | None = None,
+    progress: bool = True,
+) -> results.Evaluation:
+  """Estimates the value of a policy from logged data.
+
+  Args:
+    policy: any TF-Agents TFPolicy, with the specs of the data. A stochastic one
+      needs a distribution, from which its actions are drawn by the seed.
+    data: episodes, or a Dataset made of them.
+    algos: names of estimators.
+    gamma: discount.
+    preset: schedule and rates: 'paper' or 'quick'; for frames also 'fixed'.
+    hyperparameters: what differs from the preset, by name, such as
+      {'updates': 10_000}; `run_ope.py --help` lists them.
+    seed: of everything random.
+    mdp: the MDP itself, where it is finite and known.
+    progress: whether to show a progress line.
+
+  Returns:
+    An Evaluation with a MethodResult for each of `algos`: value, interval,
+    ratios, diagnostics, flow residual and the fitted estimator.
+
+  Raises:
+    UserError: if data or arguments cannot be used.
+  """
+  names, numbers = arguments.names(algos), arguments.Numbers(gamma, seed)
+  policy, data = arguments.check_policy(policy), _dataset(data)
+  chosen = presets.preset(preset, tasks.has_frames(arguments.specs_of(policy)))
+  chosen = chosen.replace(**arguments.values(hyperparameters))
+  estimators = _make(policy, data, names, numbers, chosen, mdp)
+  fit = fitting.Fit(estimators)
+  fit.train(show=progress)
+  return results.Evaluation(
+      methods=fit.found(),
+      gamma=gamma,
+      seed=seed,
+      num_transitions=data.num_transitions,
+      num_episodes=data.num_initial_states,
+      mean_reward=float(np.mean(data.rewards)),
+  )
+
+
+def save(estimator: interface.Estimator, directory: str):
+  """Saves a fitted estimator; `load` needs the same policy and data."""
+  if not isinstance(estimator, interface.Estimator):
+    raise errors.at(
+        'estimator',
+        f'found {arguments.kind(estimator)}',
+        'expected the estimator of a MethodResult',
+    )
+  os.makedirs(directory, exist_ok=True)
+  checkpoint = tf.train.Checkpoint(estimator=estimator)
+  checkpoint.write(os.path.join(directory, _WEIGHTS))
+  config_file.write_json(
+      os.path.join(directory, _CONFIG),
+      {
+          'algo': estimator.name,
+          'gamma': estimator.problem.gamma,
+          'seed': estimator.seed,
+          'hyperparameters': estimator.shared.hyperparameters.changes(),
+      },
+  )
+
+
+def load(
+    directory: str, policy, data, mdp: finite.FiniteMDP | None = None
+) -> results.MethodResult:
+  """Returns what `save` saved, without training.
+
+  Args:
+    directory: where it was saved.
+    policy: the target policy.
+    data: the data whose ratios and value are wanted.
+    mdp: as for `evaluate`.
+
+  Raises:
+    UserError: if there is no estimator, or it does not fit the data.
+  """
+  name, numbers, hyperparameters = _read(os.path.join(directory, _CONFIG))
+  policy, data = arguments.check_policy(policy), _dataset(data)
+  made = _make(policy, data, (name,), numbers, hyperparameters, mdp)
+  checkpoint = tf.train.Checkpoint(estimator=made[name])
+  try:
+    status = checkpoint.read(os.path.join(directory, _WEIGHTS))
+    status.expect_partial().assert_existing_objects_matched()
+  except Exception as error:  # What damage raises depends on where it is.
+    raise _unreadable(directory, error) from error
+  for phase in made[name].phases:
+    phase.prepare()
+  return fitting.Fit(made).found()[name]
+
+
+def _dataset(data) -> datasets.Dataset:
+  if isinstance(data, list | tuple):
+    return datasets.Dataset.from_episodes(data)
+  return data  # What else it may be is checked with its contents.
+
+
+def _read(path: str):
+  """Returns name, numbers and hyper-parameters that `save` wrote."""
+  try:
+    with open(path) as file:
+      saved = json.load(file)
+    numbers = arguments.Numbers(saved['gamma'], saved['seed'])
+    values = presets.preset('paper', is_frames=False)
+    values = values.replace(**saved['hyperparameters'])
+    registry.check_names([saved['algo']])
+    return saved['algo'], numbers, values
+  except (
+      OSError, ValueError, TypeError, KeyError, errors.UserError
+  ) as error:
+    raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str, error: Exception) -> errors.UserError:
+  reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+  return errors.at(
+      path,
+      f'no estimator that fits can be read there ({reason})',
+      'expected what `save` wrote',
+  )
+
+
+def _make(policy, data, names, numbers, hyperparameters, mdp):
+  """Returns the estimators by name, after all checks."""
+  registry.check_names(names)
+  arguments.check_data(policy, data)
+  arguments.check_mdp(policy, mdp)
+  problem = tasks.make_problem(
+      policy, data, arguments.specs_of(policy), numbers.gamma, mdp
+  )
+  return registry.make_estimators(
+      names, problem, hyperparameters, numbers.seed
+  )

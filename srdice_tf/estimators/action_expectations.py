@@ -1,0 +1,101 @@
+"""Expectations over the target policy's actions at s' and at s0.
+
+Actions are drawn once, so that every pass over the data sees the same ones.
+With discrete actions the expectations are exact.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from srdice_tf import memory
+from srdice_tf.estimators import problems
+
+# There are few start states, so more actions are drawn at each of them, until
+# there are this many pairs (s0, a0), or this many actions at a state.
+_MIN_STARTS = 1024
+_MAX_START_SAMPLES = 16
+
+
+class Support(NamedTuple):
+  """Actions that stand for the policy's distribution at B states.
+
+  Attributes:
+    states: [B, S] as vectors.
+    actions: [B, M, A] as vectors.
+    weights: [B, M], which sum to 1; None if all are equal.
+  """
+
+  states: tf.Tensor
+  actions: tf.Tensor
+  weights: tf.Tensor | None
+
+
+class Expectations:
+  """The transitions of a problem with fixed actions at s' and s0."""
+
+  def __init__(
+      self, problem: problems.Problem, num_samples: int, rng
+  ) -> None:
+    """Draws the actions.
+
+    Args:
+      problem: the data and the policy.
+      num_samples: M, actions at each s'; not used if actions are discrete.
+      rng: tf.random.Generator.
+    """
+    self.problem = problem
+    self._next = _draw(
+        problem, problem.next_parameters, problem.size, num_samples, rng
+    )
+    repeats = -(-_MIN_STARTS // problem.num_starts)
+    self._start = _draw(
+        problem,
+        problem.start_parameters,
+        problem.num_starts,
+        min(max(repeats, num_samples), _MAX_START_SAMPLES),
+        rng,
+    )
+
+  def next_support(self, index: tf.Tensor) -> Support:
+    """Returns s' and a' of the transitions `index` [B]."""
+    states = self.problem.next_states(index)
+    return self._support(states, self._next, index)
+
+  def start_support(self, index: tf.Tensor) -> Support:
+    """Returns s0 and a0 of the start states `index` [B]."""
+    states = self.problem.start_states(index)
+    return self._support(states, self._start, index)
+
+  def _support(self, states, drawn, index) -> Support:
+    inputs = self.problem.inputs
+    actions, weights = drawn
+    actions = tf.gather(actions, index)
+    if weights is not None:
+      weights = tf.gather(weights, index)
+    flat = tf.reshape(actions, tf.concat([[-1], tf.shape(actions)[2:]], 0))
+    vectors = inputs.actions(flat)  # [B M, A]
+    shape = [-1, actions.shape[1], inputs.num_action_values]
+    return Support(inputs.states(states), tf.reshape(vectors, shape), weights)
+
+
+def _draw(
+    problem, parameters_of: Callable, size: int, num_samples: int, rng
+) -> tuple[tf.Tensor, tf.Tensor | None]:
+  """Returns actions [size, M, ...] and weights [size, M] or None."""
+  weights = []
+
+  def parts():
+    for index in problems.chunks(size):
+      part, weight = problem.actions.support(
+          parameters_of(index), num_samples, rng
+      )
+      weights.append(weight)
+      yield part
+
+  actions = memory.concat(parts(), size)
+  if weights[0] is None:
+    return actions, None
+  # Tables of probabilities are in float64, features in float32.
+  return actions, tf.cast(tf.concat(weights, 0), tf.float32)

@@ -1,0 +1,76 @@
+"""Steps of gradient descent and of target networks, inside compiled steps."""
+
+import tensorflow as tf
+
+
+def gradient_step(optimizers, variables, loss_function) -> tf.Tensor:
+  """Takes one step down the loss.
+
+  Args:
+    optimizers: one, or a tuple of several with variables each.
+    variables: a list, or a list for each of several optimisers.
+    loss_function: returns the loss, a scalar.
+
+  Returns:
+    The loss before the step, known only after it: what depends on it reads the
+    new variables.
+  """
+  if not isinstance(optimizers, tuple):
+    optimizers, variables = (optimizers,), (variables,)
+  with tf.GradientTape(watch_accessed_variables=False) as tape:
+    tape.watch(variables)
+    loss = loss_function()
+  gradients = tape.gradient(loss, variables)
+  # Said explicitly: Grappler loses the order of a read before an assignment,
+  # and a late read would see the new value, in some runs.
+  with tf.control_dependencies([loss, *tf.nest.flatten(gradients)]):
+    applied = [
+        optimizer.apply_gradients(zip(*pairs))
+        for optimizer, *pairs in zip(optimizers, gradients, variables)
+    ]
+  with tf.control_dependencies(applied):
+    return tf.identity(loss)
+
+
+def saddle_step(minimizer, minimized, maximizer, maximized, objective):
+  """Takes a step down for some variables, then one up for others.
+
+  Args:
+    minimizer: optimiser of `minimized`.
+    minimized: variables that go down.
+    maximizer: optimiser of `maximized`.
+    maximized: variables that go up, with the new values of the others.
+    objective: returns a scalar.
+
+  Returns:
+    The objective before both.
+  """
+  value = gradient_step(minimizer, minimized, objective)
+  with tf.control_dependencies([value]):
+    gradient_step(maximizer, maximized, lambda: -objective())
+  return value
+
+
+def update_target(target, source, config, count: tf.Variable, after):
+  """Lets a target network follow its source, when `after` is known.
+
+  Args:
+    target: the network that follows.
+    source: the network that was updated.
+    config: with `tau`, or with `target_interval` for a copy every k-th update.
+    count: the updates so far.
+    after: a tensor of the source's update.
+  """
+  pairs = list(zip(target.trainable_variables, source.trainable_variables))
+  with tf.control_dependencies([after]):
+    if not config.target_interval:
+      for old, new in pairs:
+        old.assign_add(config.tau * (new - old))
+      return
+    is_due = tf.equal(count.assign_add(1) % config.target_interval, 0)
+    tf.cond(is_due, lambda: _copy(pairs), lambda: None)
+
+
+def _copy(pairs):
+  for old, new in pairs:
+    old.assign(new)

@@ -1,0 +1,83 @@
+"""Closed forms over frozen features, in float64.
+
+With G = E[phi phi^T] + ridge, SR-DICE's w solves G w = (1-gamma) E[psi0] and
+Deep SR's solves G w = E[r phi]. Both estimates are the same bilinear form of
+G^-1, which is theorem 4.
+"""
+
+import numpy as np
+import tensorflow as tf
+
+from srdice_tf import errors
+
+_CHUNK = 2048
+_COLUMNS = 16
+
+
+class LeastSquares:
+  """G = E[phi phi^T] of features [n, F], with its Cholesky factor."""
+
+  def __init__(self, features: tf.Tensor, ridge: float):
+    """Sums up G.
+
+    Args:
+      features: [n, F].
+      ridge: added to the diagonal, as a share of its mean.
+
+    Raises:
+      UserError: if the matrix is singular.
+    """
+    size, num_features = features.shape
+    gram = tf.zeros([num_features, num_features], tf.float64)
+    for begin in range(0, size, _CHUNK):
+      chunk = tf.cast(features[begin : begin + _CHUNK], tf.float64)
+      gram += tf.matmul(chunk, chunk, transpose_a=True)
+    gram /= size
+    scale = tf.linalg.trace(gram) / num_features
+    # ReLU features may be 0 for all data, and G singular without the ridge.
+    gram += ridge * scale * tf.eye(num_features, dtype=tf.float64)
+    self._factor = tf.linalg.cholesky(gram)  # [F, F]; NaN if singular.
+    if np.isfinite(gram).all() and not np.isfinite(self._factor).all():
+      raise errors.UserError(
+          'ridge',
+          ridge,
+          f'the matrix of {num_features} features is singular; try a larger'
+          ' one, such as 1e-6',
+      )
+
+  def solve(self, right_side: tf.Tensor) -> tf.Tensor:
+    """Returns G^-1 b [F] in float64 of b [F]."""
+    right_side = tf.cast(right_side, tf.float64)[:, None]
+    return tf.linalg.cholesky_solve(self._factor, right_side)[:, 0]
+
+
+def mean_product(features: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+  """Returns E[weight phi] [F] in float64 of features [n, F], weights [n]."""
+  size, num_features = features.shape
+  total = tf.zeros([num_features], tf.float64)
+  for begin in range(0, size, _CHUNK):
+    chunk = tf.cast(features[begin : begin + _CHUNK], tf.float64)
+    part = tf.cast(weights[begin : begin + _CHUNK], tf.float64)
+    total += tf.linalg.matvec(chunk, part, transpose_a=True)
+  return total / size
+
+
+def window_means(rows: tf.Tensor, size: int) -> tf.Tensor:
+  """Returns for each row the mean of it and the next `size` - 1 rows, [n, F].
+
+  The last windows go on with the first rows, so that all rows count equally.
+  """
+  # A few columns at a time, since sums in float64 take much memory.
+  parts = [
+      _window_means(rows[:, begin : begin + _COLUMNS], size)
+      for begin in range(0, rows.shape[1], _COLUMNS)
+  ]
+  return tf.concat(parts, 1)
+
+
+def _window_means(rows: tf.Tensor, size: int) -> tf.Tensor:
+  count = rows.shape[0]
+  index = tf.range(count + size) % count
+  rows64 = tf.cast(tf.gather(rows, index), tf.float64)  # [n+size, F]
+  sums = tf.cumsum(rows64, exclusive=True)  # of the rows before each
+  return tf.cast((sums[size:] - sums[:count]) / size, rows.dtype)

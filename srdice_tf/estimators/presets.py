@@ -1,0 +1,70 @@
+"""Named sets of hyper-parameters: the paper's, quick ones, and fixed ones."""
+
+from srdice_tf import errors
+from srdice_tf.estimators import hyperparameters
+
+PRESETS = {
+    'paper': {},
+    # About two minutes on two cores, for a first look.
+    # With the paper's rates, target network and w would be only half-way there
+    # after so few steps.
+    'quick': {
+        'encoder_steps': 5_000,
+        'successor_steps': 15_000,
+        'updates': 20_000,
+        'tau': 0.02,
+        'ratio_learning_rate': 3e-3,
+    },
+}
+
+_FRAMES = {
+    'hidden_layers': 1,
+    'hidden_units': 512,
+    'batch_size': 32,
+    'ratio_batch_size': 32,
+    'learning_rate': 6.25e-5,
+    'dual_dice_learning_rate': 6.25e-5,
+    'gradient_dice_learning_rate': 6.25e-5,
+    'gradient_dice_u_learning_rate': 1e-3,
+    'ratio_learning_rate': 3e-4,
+    'adam_epsilon': 1.5e-4,
+    'ratio_adam_epsilon': 1e-8,
+    # Pixels divided by 255 make phi so small that w would not converge.
+    'normalise_features': True,
+}
+FRAME_PRESETS = {
+    # As printed: pixels from 0 to 255, and so few copies to the target network
+    # that distant rewards never reach the start states.
+    'paper': {
+        **_FRAMES,
+        'pixel_scale': 1.0,
+        'target_interval': 8_000,
+        'normalise_features': False,
+    },
+    'fixed': _FRAMES,
+    'quick': {
+        **_FRAMES,
+        'encoder_steps': 1_000,
+        'successor_steps': 2_000,
+        'updates': 2_000,
+        'ratio_learning_rate': 3e-3,
+    },
+}
+
+
+def preset(name: str, is_frames: bool) -> hyperparameters.Hyperparameters:
+  """Returns the preset for vectors or for frames.
+
+  Raises:
+    UserError: if there is none of that name.
+  """
+  presets = FRAME_PRESETS if is_frames else PRESETS
+  if name not in presets:
+    kind = 'frames' if is_frames else 'vectors'
+    raise errors.UserError(
+        'preset',
+        name,
+        f'the environment observes {kind}, for which there are'
+        f' {", ".join(presets)}',
+    )
+  return hyperparameters.Hyperparameters(**presets[name])

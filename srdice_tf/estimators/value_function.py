@@ -1,0 +1,68 @@
+"""Q(s, a) of the target policy, by fitted Q evaluation."""
+
+import dataclasses
+
+import tensorflow as tf
+
+from srdice_tf import losses
+from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import gradient_steps
+from srdice_tf.estimators import phases
+from srdice_tf.estimators import problems
+from srdice_tf.estimators import random_streams
+from srdice_tf.networks import layers
+
+_NAME = 'deep_td'  # Names its phase and its random streams.
+
+
+@dataclasses.dataclass(frozen=True)
+class ValueFunctionConfig(config_fields.TargetNetworks, config_fields.Updates):
+  """Deep TD's Q: a network with a target network."""
+
+
+class ValueFunction(tf.Module):
+  """Q(s, a) = E[sum_t gamma^t r_t], trained with a target network."""
+
+  Config = ValueFunctionConfig
+
+  def __init__(
+      self, problem: problems.Problem, config: ValueFunctionConfig, seed: int
+  ):
+    super().__init__(name='value_function')
+    self.problem = problem
+    self.config = config
+    self.rng = random_streams.generator(seed, _NAME)
+    rng = random_streams.numpy_generator(seed, _NAME)
+    network = lambda: problem.inputs.network(1, config, rng)
+    self._q, self._target = network(), network()
+    self._target.set_weights(self._q.get_weights())
+    self._num_updates = tf.Variable(0, dtype=tf.int64, name='num_updates')
+    self._optimizer = layers.adam(config.learning_rate, config.adam_epsilon)
+    self.phases = (
+        phases.Phase(
+            _NAME, config.updates, self._step, cost=0.7 * config.batch_size
+        ),
+    )
+
+  def __call__(self, inputs) -> tf.Tensor:
+    """Returns Q [B, 1] of (s, a)."""
+    return self._q(inputs)
+
+  def _step(self):
+    batch = self.problem.sample(self.config.batch_size, self.rng)
+    target = losses.bootstrap_target(
+        batch.rewards,
+        self._target(batch.next_inputs)[:, 0],
+        self.problem.gamma,
+        batch.not_done,
+    )
+    variables = self._q.trainable_variables
+    loss = gradient_steps.gradient_step(
+        self._optimizer,
+        variables,
+        lambda: losses.mean_squared_error(self._q(batch.inputs)[:, 0], target),
+    )
+    gradient_steps.update_target(
+        self._target, self._q, self.config, self._num_updates, loss
+    )
+    return {'loss': loss}

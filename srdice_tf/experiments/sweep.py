@@ -1,0 +1,84 @@
+"""Many evaluations: a list of run configs, resumable run by run."""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import dataclasses
+import os
+
+from srdice_tf import results
+from srdice_tf.evaluation import tidy
+from srdice_tf.experiments import result_file
+from srdice_tf.experiments import runs
+
+TABLE = 'results.csv'
+_TIMEOUT = 30.0  # Seconds.
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+  """A run of a sweep, and the directory where it is kept."""
+
+  config: runs.RunConfig
+  directory: str
+
+
+def plan(
+    configs: Sequence[runs.RunConfig],
+    root: str,
+    server_timeout: float = _TIMEOUT,
+) -> list[Entry]:
+  """Returns the runs, each with a directory of its own below `root`.
+
+  Raises:
+    UserError: if a config does not fit the data it names.
+  """
+  resolved = [runs.resolve(each, server_timeout)[1] for each in configs]
+  return [
+      Entry(config, os.path.join(root, directory_name(config)))
+      for config in resolved
+  ]
+
+
+def directory_name(config: runs.RunConfig) -> str:
+  """Returns the path of a run within its sweep, the same in all of them."""
+  task = config.task
+  parts = task.env_id.replace('/', '_'), task.setting, *config.algos
+  seed = f'seed{config.seed}'
+  if config.num_parts > 1:
+    seed += f'_part{config.part}'
+  return os.path.join('_'.join(parts), seed)
+
+
+def run(
+    entries: Sequence[Entry],
+    table: str,
+    server_timeout: float = _TIMEOUT,
+    on_done: Callable[[results.Evaluation], None] = lambda evaluation: None,
+) -> list[results.Evaluation]:
+  """Runs what is not done yet; finished runs are read, not repeated.
+
+  Args:
+    entries: of `plan`.
+    table: a CSV file with one row for each run and method, written anew after
+      each run.
+    server_timeout: seconds to wait for a replay server.
+    on_done: called after each run.
+
+  Raises:
+    UserError: if a directory holds another run.
+  """
+  evaluations, cache = [], {}
+  for entry in entries:
+    evaluations.append(_run(entry, server_timeout, cache))
+    tidy.write(table, evaluations)
+    on_done(evaluations[-1])
+  return evaluations
+
+
+def _run(entry: Entry, server_timeout, cache) -> results.Evaluation:
+  runs.check(entry.config, entry.directory)
+  # Data below data_root are named by their whole description. Others may have
+  # been replaced since: these are read and compared again.
+  if entry.config.has_own_data and result_file.exists(entry.directory):
+    return result_file.read(entry.directory)
+  return runs.run(entry.config, entry.directory, server_timeout, cache)

@@ -1,0 +1,248 @@
+"""What evaluations find: plain data, to and from JSON, without TensorFlow.
+
+Experiments make these, reports show them. Every value is (1-gamma)-normalised:
+a reward per step.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+
+from srdice_tf import errors
+
+VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class PolicyValue:
+  """The true value of a policy, measured by roll-outs or solved for.
+
+  Attributes:
+    value: R(pi) = (1-gamma) E[sum_t gamma^t r_t], per step.
+    standard_error: of `value`; 0 if it is exact.
+    mean_return: undiscounted sum of rewards within the time limit.
+    std_return: standard deviation of the return over episodes.
+    mean_length: steps within the time limit.
+    occupancy: (1-gamma) E[sum_t gamma^t 1(alive)], the mean that density
+      ratios should have: 1, or less if episodes terminate.
+    num_episodes: number of roll-outs.
+    gamma: the discount of `value`.
+    horizon: steps after which a roll-out was cut.
+    wanted_error: the standard error that roll-outs were to reach; None if
+      their number was given.
+    exact: whether `value` was solved for, in a finite MDP.
+  """
+
+  value: float
+  standard_error: float
+  mean_return: float
+  std_return: float
+  mean_length: float
+  occupancy: float
+  num_episodes: int
+  gamma: float
+  horizon: int
+  wanted_error: float | None = None
+  exact: bool = False
+
+  @property
+  def is_capped(self) -> bool:
+    """Whether roll-outs ended before the standard error was reached."""
+    wanted = self.wanted_error
+    return wanted is not None and self.standard_error > wanted
+
+
+@dataclasses.dataclass(frozen=True)
+class RatioDiagnostics:
+  """Statistics of the density ratios of a data set.
+
+  All but the counts and shares are those of the finite ratios, and NaN if
+  there is none; `non_finite_share` says how many were left out.
+
+  Attributes:
+    num_ratios: one for each transition.
+    mean: of the ratios.
+    expected_mean: what the mean should be: 1, or less if the target policy's
+      episodes end; None if nobody knows.
+    effective_sample_size: (sum r)^2 / sum r^2, how many equally weighted
+      transitions say as much.
+    effective_share: the same, relative to all transitions.
+    negative_share: a density ratio is never negative; an estimate may be.
+    largest: of the ratios.
+    non_finite_share: of the ratios.
+  """
+
+  num_ratios: int
+  mean: float
+  expected_mean: float | None
+  effective_sample_size: float
+  effective_share: float
+  negative_share: float
+  largest: float
+  non_finite_share: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+  """How the estimate of a method went while it was trained.
+
+  Attributes:
+    steps: updates of the method's last phase, at which it was looked at.
+    estimates: the estimate after so many updates.
+  """
+
+  steps: tuple[int, ...] = ()
+  estimates: tuple[float, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class MethodResult:
+  """What one method found.
+
+  Attributes:
+    method: name of the estimator.
+    value: its estimate of R(pi); NaN if it diverged.
+    seconds: of training, shared phases included.
+    diverged: whether its numbers ceased to be finite.
+    interval: low and high of the 95% interval; None if there is none.
+    standard_error: of the value, by the same bootstrap.
+    diagnostics: of the density ratios; None if the method has none.
+    flow_residual: by how much the ratios miss the flow of the target policy;
+      None without ratios.
+    flow_scored_on: what it was measured on: the fitted data, held-out
+      episodes, or each half with the fit of the other (cross-fit).
+    details: further numbers of the method, by name.
+    lines: the same as a person reads them.
+    trials: the settings that were tried, the best first.
+    curve: the estimates while it was trained.
+    ratios: [n] density ratios of the transitions; None without ratios. Not
+      part of result.json, nor is the next.
+    estimator: the fitted estimator, which can be used on.
+  """
+
+  method: str
+  value: float
+  seconds: float = 0.0
+  diverged: bool = False
+  interval: tuple[float, float] | None = None
+  standard_error: float | None = None
+  diagnostics: RatioDiagnostics | None = None
+  flow_residual: float | None = None
+  flow_scored_on: str | None = None
+  details: Mapping[str, float] = dataclasses.field(default_factory=dict)
+  lines: tuple[str, ...] = ()
+  trials: tuple[Mapping[str, Any], ...] = ()
+  curve: Curve = Curve()
+  ratios: np.ndarray | None = dataclasses.field(
+      default=None, repr=False, compare=False
+  )
+  estimator: Any = dataclasses.field(default=None, repr=False, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+  """What the methods of one evaluation found, on the same data.
+
+  Attributes:
+    methods: a result for each method, by its name.
+    gamma: the discount.
+    seed: of data and estimators.
+    env_id: the environment; '' if the data come without one.
+    setting: how the behaviour policy was made; '' if nobody knows.
+    num_transitions: of the data set.
+    num_episodes: of the data set.
+    mean_reward: of the data set, the plain mean.
+    truth: true value of the target policy; None if nobody knows.
+    behaviour: true value of the behaviour policy; None likewise.
+  """
+
+  methods: Mapping[str, MethodResult]
+  gamma: float
+  seed: int
+  env_id: str = ''
+  setting: str = ''
+  num_transitions: int = 0
+  num_episodes: int = 0
+  mean_reward: float = float('nan')
+  truth: PolicyValue | None = None
+  behaviour: PolicyValue | None = None
+
+  def __getitem__(self, method: str) -> MethodResult:
+    return self.methods[method]
+
+
+_IN_MEMORY = ('ratios', 'estimator')
+
+
+def to_json(evaluation: Evaluation) -> dict:
+  """Returns the content of result.json, with its version and checksum."""
+  methods = [_plain(result) for result in evaluation.methods.values()]
+  fields = _plain(dataclasses.replace(evaluation, methods={}))
+  content = {'version': VERSION, **fields, 'methods': methods}
+  content = json.loads(json.dumps(content))
+  return {**content, 'checksum': _checksum(content)}
+
+
+def from_json(content: Mapping, where: str, advice: str) -> Evaluation:
+  """Returns what `to_json` made.
+
+  Args:
+    content: as read from a file.
+    where: the file, for the message.
+    advice: what to do if it is damaged.
+
+  Raises:
+    UserError: if it is of another version, cut short or edited.
+  """
+  fields = dict(content)
+  version, checksum = fields.pop('version', None), fields.pop('checksum', None)
+  if version != VERSION:
+    raise errors.at(
+        where, f'has the version {version}, expected {VERSION}', advice
+    )
+  if checksum != _checksum({'version': version, **fields}):
+    raise errors.at(
+        where, 'was cut short or edited, its checksum does not fit', advice
+    )
+  methods = [_method(each) for each in fields.pop('methods')]
+  for name in ('truth', 'behaviour'):
+    fields[name] = fields[name] and PolicyValue(**fields[name])
+  return Evaluation(
+      methods={result.method: result for result in methods}, **fields
+  )
+
+
+def _method(fields: dict) -> MethodResult:
+  diagnostics, interval = fields['diagnostics'], fields['interval']
+  return MethodResult(**{
+      **fields,
+      'diagnostics': diagnostics and RatioDiagnostics(**diagnostics),
+      'interval': interval and tuple(interval),
+      'lines': tuple(fields['lines']),
+      'trials': tuple(fields['trials']),
+      'curve': Curve(**{k: tuple(v) for k, v in fields['curve'].items()}),
+  })
+
+
+def _plain(value) -> Any:
+  """Returns dataclasses as dicts, without what stays in memory."""
+  if dataclasses.is_dataclass(value):
+    return {
+        field.name: _plain(getattr(value, field.name))
+        for field in dataclasses.fields(value)
+        if field.name not in _IN_MEMORY
+    }
+  if isinstance(value, Mapping):
+    return {key: _plain(each) for key, each in value.items()}
+  if isinstance(value, tuple | list):
+    return [_plain(each) for each in value]
+  return value.item() if isinstance(value, np.generic) else value
+
+
+def _checksum(content: Mapping) -> str:
+  text = json.dumps(content, sort_keys=True)
+  return hashlib.sha256(text.encode()).hexdigest()
