@@ -56,7 +56,7 @@ def test_equal_if_all_values_are():
 def test_unknown_names_and_values_out_of_range_are_refused():
   with pytest.raises(errors.UserError, match='^updats=3: .*updates'):
     hyperparameters.Hyperparameters(updats=3)
-  with pytest.raises(errors.UserError, match='tau=2.*from 0 to 1'):
+  with pytest.raises(errors.UserError, match='^tau=2.0: .*at most 1'):
     hyperparameters.Hyperparameters(tau=2.0)
   with pytest.raises(errors.UserError, match='updates=1.5: .*whole number'):
     hyperparameters.Hyperparameters().replace(updates=1.5)
