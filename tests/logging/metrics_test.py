@@ -30,7 +30,8 @@ def _events(run_dir):
       event = tf.compat.v1.Event.FromString(record.numpy())
       for value in event.summary.value:
         array = tf.make_ndarray(value.tensor)
-        found.append((f'{method}/{value.tag}', event.step, array))
+        if not value.tag.startswith('_hparams_'):
+          found.append((f'{method}/{value.tag}', event.step, array))
   return found
 
 
@@ -69,9 +70,11 @@ def test_each_write_is_seen_at_once(tmp_path):
 def test_tensorboard_has_the_same_numbers(tmp_path):
   with metrics.MetricsWriter(str(tmp_path)) as writer:
     writer.write('srdice', 'ratio', 7000, {'estimate': 3.25, 'log_error': -2.0})
+    writer.write('srdice', 'ratio', 7000, {'loss': 0.5})
   assert _events(tmp_path) == [
-      ('srdice/ratio/estimate', 7000, 3.25),
-      ('srdice/ratio/log_error', 7000, -2.0),
+      ('srdice/estimate', 7000, 3.25),
+      ('srdice/log_error', 7000, -2.0),
+      ('srdice/ratio/loss', 7000, 0.5),
   ]
 
 
@@ -79,16 +82,19 @@ def test_methods_are_runs_with_the_same_tags(tmp_path):
   with metrics.MetricsWriter(str(tmp_path)) as writer:
     for method in ('a', 'b'):
       writer.write(method, 'p', 1, {'x': 1.0})
+      writer.write(method, method, 1, {'loss': 1.0})  # The phase of its own.
   assert sorted(os.listdir(tmp_path / 'events')) == ['a', 'b']
-  assert [tag for tag, _, _ in _events(tmp_path)] == ['a/p/x', 'b/p/x']
+  tags = [tag for tag, _, _ in _events(tmp_path)]
+  assert tags == ['a/p/x', 'a/train/loss', 'b/p/x', 'b/train/loss']
 
 
 def test_settings_are_hyperparameters(tmp_path):
-  with metrics.MetricsWriter(str(tmp_path)) as writer:
-    writer.settings('srdice', {'gamma': 0.99, 'preset': 'fixed'})
+  settings = {'gamma': 0.99, 'preset': 'fixed'}
+  with metrics.MetricsWriter(str(tmp_path), settings) as writer:
+    writer.write('srdice', 'p', 1, {'x': 1.0})
   (path,) = glob.glob(str(tmp_path / 'events' / 'srdice' / '*'))
   text = b''.join(r.numpy() for r in tf.data.TFRecordDataset(path))
-  for expected in (b'_hparams_/session_start_info', b'gamma', b'fixed'):
+  for expected in (b'_hparams_/session', b'gamma', b'fixed', b'srdice'):
     assert expected in text
 
 
@@ -194,8 +200,9 @@ def test_other_files_are_named(tmp_path, content, message):
   path.write_bytes(content)
   with pytest.raises(errors.UserError, match=message):
     metrics.read_metrics(str(path))
-  with pytest.raises(errors.UserError, match=message):
-    metrics.MetricsWriter(str(tmp_path))
+  with metrics.MetricsWriter(str(tmp_path)) as writer:
+    with pytest.raises(errors.UserError, match=message):
+      writer.truncate(lambda *_: True)
   assert path.read_bytes() == content
   with pytest.raises(errors.UserError, match='none.csv: cannot be read'):
     metrics.read_metrics(str(tmp_path / 'none.csv'))
