@@ -63,7 +63,9 @@ def _texts(path):
 
 # Commands that are shown to people, and tools that are called.
 _COMMANDS = (
-    'srdice_tf/reports/', 'srdice_tf/benchmarks/', 'srdice_tf/agents/shipping.py'
+    'srdice_tf/reports/',
+    'srdice_tf/benchmarks/',
+    'srdice_tf/agents/shipping.py',
 )
 
 

@@ -1,6 +1,6 @@
 """The summary of a policy's training, and a row of the shipped policies."""
 
-from srdice_tf.reports import curves
+from srdice_tf.reports import figures
 
 _LEVELS = ('weak', 'medium', 'good')
 
@@ -13,7 +13,7 @@ def finish(config, files) -> str:
     files: agents.run_files.RunFiles, with a curve of one point or more.
   """
   curve, picture = files.curve(), files.path('curve.png')
-  curves.plot_returns(picture, curve, f'{config.env_id}, {config.agent}')
+  figures.plot_returns(picture, curve, f'{config.env_id}, {config.agent}')
   last = curve[-1]
   best = max(curve, key=lambda point: point['mean_return'])
   return f"""

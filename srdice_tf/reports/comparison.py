@@ -10,7 +10,7 @@ from srdice_tf import results
 from srdice_tf.evaluation import intervals
 from srdice_tf.evaluation import log_error
 from srdice_tf.evaluation import tidy
-from srdice_tf.reports import curves
+from srdice_tf.reports import figures
 from srdice_tf.reports import not_finite
 from srdice_tf.reports import summaries
 from srdice_tf.reports import tables
@@ -220,7 +220,7 @@ def plot(evaluations: Sequence[results.Evaluation], path: str):
         method: (steps, _log_errors(evaluations, method, estimates))
         for method, (steps, estimates) in joined.items()
     }
-  curves.plot_curves(
+  figures.plot_curves(
       path,
       errors,
       float(np.mean(behaviour)) if behaviour else None,

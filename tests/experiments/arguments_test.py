@@ -77,7 +77,7 @@ def test_arguments_of_wrong_types(chain, policy):
       ({'algos': [3]}, 'algos: found list; expected'),
       ({'algos': []}, 'algo=: expected at least one'),
       ({'preset': 'x'}, 'preset=x: '),
-      ({'hyperparameters': {'no': 3}}, 'no=3: there is no such hyper-parameter'),
+      ({'hyperparameters': {'no': 3}}, 'no=3: there is no such'),
       ({'hyperparameters': {'tau': 7.0}}, 'tau=7.0: expected'),
       ({'hyperparameters': 'paper'}, 'hyperparameters: found str'),
       ({'mdp': 'chain'}, 'mdp: found str; expected a finite.FiniteMDP'),

@@ -9,7 +9,7 @@ import pytest
 from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf.reports import comparison
-from srdice_tf.reports import curves
+from srdice_tf.reports import figures
 
 _RATIOS = results.RatioDiagnostics(9, 1.0, 1.0, 4.5, 0.5, 0.0, 3.0, 0.0)
 
@@ -143,7 +143,7 @@ def _drawn(monkeypatch):
   """Returns what is given to the picture."""
   seen = {}
   monkeypatch.setattr(
-      curves,
+      figures,
       'plot_curves',
       lambda *arguments, **named: seen.update(all=arguments, **named),
   )

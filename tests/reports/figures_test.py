@@ -6,7 +6,7 @@ from matplotlib import image
 import numpy as np
 import pytest
 
-from srdice_tf.reports import curves
+from srdice_tf.reports import figures
 
 # Not all warnings: what other tests left to collect may be collected here.
 pytestmark = [
@@ -22,10 +22,10 @@ def _draw(monkeypatch):
   """Returns a function that plots curves and returns the axes."""
   pictures = []
   save = lambda picture, path: pictures.append(picture)
-  monkeypatch.setattr(curves, '_save', save)
+  monkeypatch.setattr(figures, '_save', save)
 
   def draw(of_methods, behaviour=None, smoothing=1):
-    curves.plot_curves('x.png', of_methods, behaviour, 'Title', smoothing)
+    figures.plot_curves('x.png', of_methods, behaviour, 'Title', smoothing)
     picture = pictures.pop()
     picture.draw_without_rendering()
     return picture.axes[0]
@@ -153,7 +153,7 @@ def test_the_picture_is_replaced_whole(tmp_path):
   path = tmp_path / 'curve.png'
   path.write_text('old')
   flat = (np.arange(3), np.zeros(3))
-  curves.plot_curves(str(path), {'srdice': flat}, -1.0, 'Title')
+  figures.plot_curves(str(path), {'srdice': flat}, -1.0, 'Title')
   assert image.imread(path).shape == (600, 1125, 4)
   assert os.listdir(tmp_path) == ['curve.png']
 
@@ -161,10 +161,10 @@ def test_the_picture_is_replaced_whole(tmp_path):
 def test_panels_have_the_same_methods(monkeypatch):
   pictures = []
   save = lambda picture, path: pictures.append(picture)
-  monkeypatch.setattr(curves, '_save', save)
+  monkeypatch.setattr(figures, '_save', save)
   steps, errors = np.array([100, 200]), np.array([[1.0, -2.0], [3.0, -8.0]])
   panel = {'srdice': (steps, errors), 'dual_dice': (steps, errors - 1.0)}
-  curves.plot_panels('x.png', {'one': panel, 'two': panel}, 'log MSE')
+  figures.plot_panels('x.png', {'one': panel, 'two': panel}, 'log MSE')
   (picture,) = pictures
   assert [axes.get_title() for axes in picture.axes] == ['one', 'two']
   assert picture.axes[0].get_ylabel() == 'log MSE'
@@ -176,9 +176,9 @@ def test_panels_have_the_same_methods(monkeypatch):
 
 def test_values_with_their_intervals_as_bands(monkeypatch):
   pictures = []
-  monkeypatch.setattr(curves, '_save', lambda p, path: pictures.append(p))
+  monkeypatch.setattr(figures, '_save', lambda p, path: pictures.append(p))
   steps = np.array([1000, 2000])
-  curves.plot_curves(
+  figures.plot_curves(
       'x.png',
       {'srdice': (steps, steps * 1.0), 'linear_srdice': ([1], [2.0])},
       None,
@@ -202,9 +202,9 @@ def test_values_with_their_intervals_as_bands(monkeypatch):
 @pytest.mark.parametrize('error, drawn', [(0.1, [-5.298317]), (0.0, [])])
 def test_the_truth_s_own_error_is_a_dotted_line(monkeypatch, error, drawn):
   pictures = []
-  monkeypatch.setattr(curves, '_save', lambda p, path: pictures.append(p))
+  monkeypatch.setattr(figures, '_save', lambda p, path: pictures.append(p))
   flat = np.array([1000, 2000]), np.zeros(2)
-  curves.plot_curves(
+  figures.plot_curves(
       'x.png', {'srdice': flat}, None, 'Title', truth=(2.0, error)
   )
   (axes,) = pictures[0].axes
@@ -216,12 +216,12 @@ def test_the_truth_s_own_error_is_a_dotted_line(monkeypatch, error, drawn):
 
 def test_returns_have_their_deviation_as_a_shade(monkeypatch):
   pictures = []
-  monkeypatch.setattr(curves, '_save', lambda p, path: pictures.append(p))
+  monkeypatch.setattr(figures, '_save', lambda p, path: pictures.append(p))
   points = [
       {'step': 0, 'mean_return': 1.0, 'std_return': 0.5},
       {'step': 5000, 'mean_return': 4.0, 'std_return': 2.0},
   ]
-  curves.plot_returns('x.png', points, 'Hopper')
+  figures.plot_returns('x.png', points, 'Hopper')
   (axes,) = pictures[0].axes
   assert axes.get_title() == 'Hopper'
   (line,) = axes.lines
