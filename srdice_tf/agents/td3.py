@@ -10,7 +10,7 @@ from tf_agents.specs import tensor_spec
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf.agents import configs
-from srdice_tf.networks import layers as layers_lib
+from srdice_tf.networks import layers
 from srdice_tf.policies import base
 
 
@@ -19,13 +19,13 @@ def critic_network(observation_spec, action_spec, seed: int):
   rng = np.random.default_rng(seed)
   specs = tensor_spec.from_spec((observation_spec, action_spec))
   fan_in = int(sum(np.prod(spec.shape) for spec in specs))
-  layers = [tf.keras.layers.Lambda(lambda pair: tf.concat(pair, -1))]
+  stack = [tf.keras.layers.Lambda(lambda pair: tf.concat(pair, -1))]
   for units in base.HIDDEN_UNITS:
-    layers.append(base.dense(units, fan_in, rng, 'relu'))
+    stack.append(base.dense(units, fan_in, rng, 'relu'))
     fan_in = units
-  layers.append(base.dense(1, fan_in, rng))
-  layers.append(tf.keras.layers.Lambda(lambda q: tf.squeeze(q, -1)))
-  network = sequential.Sequential(layers, input_spec=specs)
+  stack.append(base.dense(1, fan_in, rng))
+  stack.append(tf.keras.layers.Lambda(lambda q: tf.squeeze(q, -1)))
+  network = sequential.Sequential(stack, input_spec=specs)
   network.create_variables()
   return network
 
@@ -118,7 +118,7 @@ def make_agent(
     seed: of the weights and of the target noise.
     agent_class: whose step is used; a benchmark compares the two.
   """
-  adam = lambda: layers_lib.adam(config.learning_rate, config.adam_epsilon)
+  adam = lambda: layers.adam(config.learning_rate, config.adam_epsilon)
   seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(4)]
   step = tf.Variable(0, dtype=tf.int64, name='train_step')
   critics = [

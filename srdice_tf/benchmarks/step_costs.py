@@ -11,7 +11,7 @@ from srdice_tf import environments
 from srdice_tf import training
 from srdice_tf.benchmarks import measure
 from srdice_tf.data import datasets
-from srdice_tf.estimators import phases as phases_lib
+from srdice_tf.estimators import phases
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import tasks
@@ -50,9 +50,9 @@ def steps(env_id: str = _ENV_ID, num_transitions: int = 50_000):
       ],
       problem, config, seed=0,
   )
-  phases = {p.name: p for e in estimators.values() for p in e.phases}
+  by_name = {p.name: p for e in estimators.values() for p in e.phases}
   seconds = {
-      name: compare(phases[name], _bare_products(passes))
+      name: compare(by_name[name], _bare_products(passes))
       for name, passes in _passes(problem.inputs, config).items()
   }
   lines = [
@@ -65,8 +65,8 @@ def steps(env_id: str = _ENV_ID, num_transitions: int = 50_000):
       for name, (taken, bare) in seconds.items()
   ]
   for name in ('srdice', 'deep_sr'):
-    phases[name].prepare()
-    seconds[name] = compare(phases[name], _bare_products(()))
+    by_name[name].prepare()
+    seconds[name] = compare(by_name[name], _bare_products(()))
   taken, successor = seconds['srdice'][0], seconds['successor'][0]
   lines.append(
       measure.at_most(
@@ -76,7 +76,7 @@ def steps(env_id: str = _ENV_ID, num_transitions: int = 50_000):
           f'{1e3 * taken:.2f} and {1e3 * successor:.2f} ms',
       )
   )
-  taken = _solving(phases['srdice_closed'])
+  taken = _solving(by_name['srdice_closed'])
   seconds['srdice_closed'] = taken, 0.0
   lines.append(
       measure.at_most(
@@ -135,7 +135,7 @@ def _passes(inputs, config) -> dict[str, tuple[_Pass, ...]]:
   }
 
 
-def compare(phase: phases_lib.Phase, bare) -> tuple[float, float]:
+def compare(phase: phases.Phase, bare) -> tuple[float, float]:
   """Returns the seconds of a phase's step and of `bare`'s, in turns."""
   phase.prepare()
   call = training.compile_steps(phase.step)
@@ -189,7 +189,7 @@ def repeat(operations):
   return training.compile_steps(step)
 
 
-def _solving(phase: phases_lib.Phase) -> float:
+def _solving(phase: phases.Phase) -> float:
   """Returns the seconds of a closed form over features that are there."""
   phase.prepare()
   begun = time.perf_counter()

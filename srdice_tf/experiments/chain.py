@@ -18,7 +18,7 @@ from srdice_tf import training
 from srdice_tf.experiments import chain_methods
 from srdice_tf.logging import progress
 from srdice_tf.logging import tensorboard
-from srdice_tf.reports import curves as learning_curves
+from srdice_tf.reports import curves
 
 # Of a pair in a minibatch, its four indices and what is gathered for it; of a
 # trial's networks with Adam's means, two of 32 by 32 units.
@@ -86,7 +86,7 @@ class ChainConfig:
 
 
 @dataclasses.dataclass(frozen=True)
-class Curve:
+class ChainCurve:
   """How one method learned with one kind of features.
 
   Attributes:
@@ -102,7 +102,7 @@ class Curve:
   log_mse: np.ndarray
 
 
-def run(config: ChainConfig, run_dir: str) -> list[Curve]:
+def run(config: ChainConfig, run_dir: str) -> list[ChainCurve]:
   """Trains all methods with all features; keeps what is in chain.csv.
 
   Args:
@@ -117,7 +117,7 @@ def run(config: ChainConfig, run_dir: str) -> list[Curve]:
     return _run(config, run_dir)
 
 
-def _run(config: ChainConfig, run_dir: str) -> list[Curve]:
+def _run(config: ChainConfig, run_dir: str) -> list[ChainCurve]:
   config_file.check(run_dir, config)
   path = os.path.join(run_dir, CSV)
   found = read_csv(path, config)
@@ -144,7 +144,7 @@ def train(
     method: str,
     config: ChainConfig,
     on_steps: Callable[[int], None] = lambda steps: None,
-) -> Curve:
+) -> ChainCurve:
   """Trains all trials of one method, `interval` steps in a compiled call.
 
   Args:
@@ -164,19 +164,19 @@ def train(
     difference = ratios().numpy().astype(np.float64) - chain.ratio  # [T, 10]
     errors_at.append(np.log(np.mean(np.square(difference), axis=1)))
     on_steps(int(step))
-  return Curve(features, method, steps, np.stack(errors_at, axis=1))
+  return ChainCurve(features, method, steps, np.stack(errors_at, axis=1))
 
 
-def plot(path: str, curves: list[Curve]):
+def plot(path: str, found: list[ChainCurve]):
   """Draws a panel per kind of features."""
   panels = {}
-  for curve in curves:
+  for curve in found:
     panel = panels.setdefault(f'{curve.features} features', {})
     panel[curve.method] = curve.steps, curve.log_mse
-  learning_curves.plot_panels(path, panels, 'log MSE of the density ratio')
+  curves.plot_panels(path, panels, 'log MSE of the density ratio')
 
 
-def write_csv(path: str, curves: Sequence[Curve]):
+def write_csv(path: str, curves: Sequence[ChainCurve]):
   """Writes a line per evaluation, with a column per trial."""
   rows = [
       [curve.features, curve.method, step, *(f'{x:.2f}' for x in values)]
@@ -186,7 +186,7 @@ def write_csv(path: str, curves: Sequence[Curve]):
   csv_file.write(path, _columns(curves[0].log_mse.shape[0]), rows)
 
 
-def read_csv(path: str, config: ChainConfig) -> list[Curve]:
+def read_csv(path: str, config: ChainConfig) -> list[ChainCurve]:
   """Returns the whole curves of a run; none if there is no file.
 
   Raises:
@@ -210,7 +210,7 @@ def read_csv(path: str, config: ChainConfig) -> list[Curve]:
           ' method',
           advice,
       )
-    curves.append(Curve(*cell, steps, table[1:]))
+    curves.append(ChainCurve(*cell, steps, table[1:]))
   return curves
 
 
@@ -223,7 +223,7 @@ def _steps(config: ChainConfig) -> np.ndarray:
   return np.arange(config.interval, config.num_steps + 1, config.interval)
 
 
-def _write_events(curve: Curve, run_dir: str):
+def _write_events(curve: ChainCurve, run_dir: str):
   """Writes mean and standard deviation, with a directory per curve."""
   board = tensorboard.TensorBoard(
       os.path.join(run_dir, 'events', curve.features, curve.method)

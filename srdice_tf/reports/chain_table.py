@@ -13,8 +13,8 @@ def table(curves: Sequence) -> str:
   """Returns the mean log MSE of each method along its training.
 
   Args:
-    curves: experiments.chain.Curve of each method with each kind of features,
-      all with the same updates.
+    curves: experiments.chain.ChainCurve of each method with each kind of
+      features, all with the same updates.
   """
   count = len(curves[0].steps)
   marks = [max(0, round(share * count) - 1) for share in _SHARES]

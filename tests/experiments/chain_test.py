@@ -261,7 +261,7 @@ def test_settings_that_cannot_be_used(field, value):
 def test_table_by_hand():
   steps = np.arange(100, 1001, 100)
   errors_of = np.stack([-np.arange(10.0), -np.arange(10.0) - 2.0])  # [T, E]
-  curve = chain.Curve('tabular', 'srdice', steps, errors_of)
+  curve = chain.ChainCurve('tabular', 'srdice', steps, errors_of)
   *_, row = chain_table.table([curve]).splitlines()
   # At 100 (2% is before the first), 100, 200 and 500; last ten: -5.5, and
   # sqrt(2) by n - 1.
@@ -281,5 +281,5 @@ def test_table_by_hand():
 )
 def test_sizes_that_cannot_fit_the_memory_are_refused(fields):
   name = next(iter(fields))
-  with pytest.raises(errors.UserError, match=rf'--{name}=\d+: needs .*at most'):
+  with pytest.raises(errors.UserError, match=rf'^{name}=\d+: needs .*at most'):
     chain.ChainConfig(**fields)
