@@ -336,5 +336,5 @@ def _restore(checkpoint, path: str | None):
     raise errors.at(
         os.path.relpath(path),
         f'the checkpoint cannot be read ({reason})',
-        'remove it to train anew',
+        'remove it to train again',
     ) from error

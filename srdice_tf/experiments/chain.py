@@ -167,10 +167,10 @@ def train(
   return ChainCurve(features, method, steps, np.stack(errors_at, axis=1))
 
 
-def plot(path: str, curves: list[ChainCurve]):
+def plot(path: str, found: list[ChainCurve]):
   """Draws a panel per kind of features."""
   panels = {}
-  for curve in curves:
+  for curve in found:
     panel = panels.setdefault(f'{curve.features} features', {})
     panel[curve.method] = curve.steps, curve.log_mse
   figures.plot_panels(path, panels, 'log MSE of the density ratio')

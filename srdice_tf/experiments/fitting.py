@@ -62,7 +62,7 @@ class Fit:
             os.path.join(directory, metrics.FILE_NAME),
             f'has {len(points)} estimates of {name}, of which the checkpoint'
             f' has made {len(wanted)}: it was cut short or edited',
-            f'remove {directory} to begin anew',
+            f'remove {directory} to begin again',
         )
 
   def train(self, show: bool = True):

@@ -6,7 +6,7 @@ from srdice_tf import config_file
 from srdice_tf import results
 
 FILE_NAME = 'result.json'
-_ADVICE = 'remove it to evaluate anew'
+_ADVICE = 'remove it to evaluate again'
 
 
 def exists(run_dir: str) -> bool:

@@ -59,7 +59,7 @@ def run(
 
   Args:
     entries: of `plan`.
-    table: a CSV file with one row for each run and method, written anew after
+    table: a CSV file with one row for each run and method, written after
       each run.
     server_timeout: seconds to wait for a replay server.
     on_done: called after each run.

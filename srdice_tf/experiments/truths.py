@@ -162,7 +162,7 @@ def _read(path: str) -> dict[str, dict]:
   """Returns the entries of a truth.json; none if there is no file."""
   if not os.path.exists(path):
     return {}
-  advice = 'remove the file, and true values are measured anew'
+  advice = 'remove the file, and true values are measured again'
   entries = config_file.read_json(path, advice)
   for key, entry in entries.items():
     is_whole = isinstance(entry, dict) and entry == _sealed(entry)

@@ -281,5 +281,5 @@ def test_table_by_hand():
 )
 def test_sizes_that_cannot_fit_the_memory_are_refused(fields):
   name = next(iter(fields))
-  with pytest.raises(errors.UserError, match=rf'--{name}=\d+: needs .*at most'):
+  with pytest.raises(errors.UserError, match=rf'^{name}=\d+: needs .*at most'):
     chain.ChainConfig(**fields)

@@ -40,7 +40,7 @@ def _written() -> str:
 )
 def test_what_is_damaged_is_one_line(tmp_path, content):
   (tmp_path / 'result.json').write_text(content)
-  message = 'result.json: .*; remove it to evaluate anew.'
+  message = 'result.json: .*; remove it to evaluate again.'
   with pytest.raises(errors.UserError, match=message) as error:
     result_file.read(str(tmp_path))
   assert '\n' not in str(error.value)

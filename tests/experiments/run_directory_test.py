@@ -75,7 +75,7 @@ def test_metrics_that_were_cut_are_one_line(path, tmp_path):
       runs.run(_config(path), str(tmp_path / 'run'))
     message = str(error.value)
     assert message.startswith(f'{metrics}: has 0 estimates of linear_srdice')
-    assert message.endswith(f"remove {tmp_path / 'run'} to begin anew.")
+    assert message.endswith(f"remove {tmp_path / 'run'} to begin again.")
 
 
 def test_sizes_that_cannot_fit_leave_nothing_behind(
