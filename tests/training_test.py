@@ -249,7 +249,7 @@ def test_checkpoint_that_does_not_fit_is_one_line(
   shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
   config = _CONFIG.replace(**changes)
   estimators = registry.make_estimators(names, chain.problem, config, 1)
-  message = 'checkpoint cannot be read .*; remove it to train anew'
+  message = 'checkpoint cannot be read .*; remove it to train again'
   with pytest.raises(errors.UserError, match=message) as error:
     training.PhaseTrainer(estimators, str(tmp_path))
   assert '\n' not in str(error.value)

@@ -195,7 +195,7 @@ def test_a_damaged_file_is_not_believed(tmp_path, damage):
     truths.of_task(tasks.Task(_PENDULUM), str(tmp_path))
   assert str(error.value).startswith(f'{path}: ')
   assert str(error.value).endswith('remove the file, and true values are '
-                                   'measured anew.')
+                                   'measured again.')
 
 
 def _add(directory, number):
