@@ -5,6 +5,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 
 from srdice_tf import results
 from srdice_tf.evaluation import intervals
@@ -24,6 +25,7 @@ _RATIOS = {
     'largest': 'ratio_largest',
     'flow residual': 'flow_residual',
 }
+_OF_ESTIMATES = 'value', 'relative_error', 'log_error', 'smoothed_log_error'
 _ERRORS = {
     'truth': 'truth',
     '+-': 'truth_error',
@@ -60,17 +62,17 @@ def _estimates(evaluations) -> str:
     )
     rows.append([
         name,
-        _mean(frame['value']),
+        _mean(frame, 'value'),
         *(interval or (None, None)),
-        *(_mean(frame[key]) for key in errors.values()),
+        *(_mean(frame, key) for key in errors.values()),
     ])
     if len(same) > 1:
       rows.append([
           '  std over seeds',
-          tables.deviation(frame['value']),
+          _deviation(frame, 'value'),
           None,
           None,
-          *(tables.deviation(frame[key]) for key in errors.values()),
+          *(_deviation(frame, key) for key in errors.values()),
       ])
   _as_percent(rows, columns)
   return tables.format_table(columns, rows)
@@ -88,7 +90,7 @@ def _as_percent(rows, columns):
 
 def _ratios(evaluations) -> str:
   rows = [
-      [name, *(_mean(frame[key]) for key in _RATIOS.values()), on]
+      [name, *(_mean(frame, key) for key in _RATIOS.values()), on]
       for name, same, frame in _by_method(evaluations)
       if same[0].diagnostics is not None
       for on in [same[0].flow_scored_on]
@@ -102,7 +104,7 @@ def _rest(evaluations) -> str:
   if evaluations[0].truth is not None:
     keys['log error, last 10'] = 'smoothed_log_error'
   rows = [
-      [name, *(_mean(frame[key]) for key in keys.values())]
+      [name, *(_mean(frame, key) for key in keys.values())]
       for name, _, frame in _by_method(evaluations)
   ]
   return tables.format_table(('further', *keys), rows)
@@ -119,11 +121,18 @@ def _by_method(evaluations):
     yield label, same, frame[frame['method'] == name]
 
 
-def _mean(column) -> float | None:
-  """Returns the mean; None where a number is missing."""
-  if any(value is None for value in column):
+def _mean(frame: pd.DataFrame, key: str) -> float | None:
+  """Returns the mean of a column; None if it is missing in a row."""
+  column = frame[key].astype(np.float64)
+  # Only of an estimate and its errors NaN says that the method diverged.
+  if key not in _OF_ESTIMATES and column.isna().any():
     return None
-  return float(np.mean(np.asarray(column, np.float64)))
+  return float(np.mean(column.to_numpy()))
+
+
+def _deviation(frame: pd.DataFrame, key: str) -> float | None:
+  """Returns the deviation over seeds, of what differs between them."""
+  return tables.deviation(frame[key]) if key in _OF_ESTIMATES else None
 
 
 def lines(evaluation: results.Evaluation, trials_path: str = '') -> str:

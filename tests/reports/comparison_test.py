@@ -58,6 +58,7 @@ def test_means_deviations_and_students_interval_over_seeds():
   assert (mean['low 95%'], mean['high 95%']) == ('-3.572', '9.572')
   assert deviation['method'] == 'std over seeds'
   assert deviation['estimate'] == '2.646'  # sqrt(7), by n - 1.
+  assert (deviation['truth'], deviation['+-']) == ('-', '-')
 
 
 def test_methods_are_joined_by_their_name():
@@ -115,6 +116,16 @@ def test_tables_fit_a_hundred_columns():
   lines = comparison.text(found, verbose=True).splitlines()
   assert max(map(len, lines)) <= 100
   assert any('seconds' in line for line in lines)
+
+
+def test_what_a_method_lacks_is_no_divergence():
+  found = _evaluation(
+      _method('srdice', 1.0, standard_error=0.5), _method('deep_td', 1.0)
+  )
+  *_, rest = comparison.text([found], verbose=True).split('\n\n')
+  srdice, deep_td = _rows(rest)
+  assert srdice['standard error'] == '0.5000'
+  assert deep_td['standard error'] == '-'
 
 
 def test_lines_of_methods_and_their_trials():
