@@ -216,32 +216,33 @@ def plot(evaluations: Sequence[results.Evaluation], path: str):
     evaluations: that differ in nothing but their seed.
     path: of the picture.
   """
+  joined = _joined(evaluations)
+  values = {
+      method: (steps, found.mean(axis=0), _interval(evaluations, method))
+      for method, (steps, found) in joined.items()
+  }
   truths = [e.truth for e in evaluations if e.truth is not None]
+  if not truths:
+    figures.plot_estimates(path, values, title(evaluations))
+    return
   behaviour = [
       log_error.log_error(e.behaviour.value, e.truth.value)
       for e in evaluations
-      if e.truth is not None and e.behaviour is not None
+      if e.behaviour is not None
   ]
-  joined = _joined(evaluations)
-  errors = {}
-  if truths:
-    errors = {
-        method: (steps, _log_errors(evaluations, method, estimates))
-        for method, (steps, estimates) in joined.items()
-    }
   figures.plot_curves(
       path,
-      errors,
+      {
+          method: (steps, _log_errors(evaluations, method, estimates))
+          for method, (steps, estimates) in joined.items()
+      },
       float(np.mean(behaviour)) if behaviour else None,
       title(evaluations),
-      values={
-          method: (steps, found.mean(axis=0), _interval(evaluations, method))
-          for method, (steps, found) in joined.items()
-      },
-      truth=truths and (
+      values=values,
+      truth=(
           float(np.mean([truth.value for truth in truths])),
           float(np.mean([truth.standard_error for truth in truths])),
-      ) or None,
+      ),
   )
 
 

@@ -83,6 +83,24 @@ def plot_curves(
   _save(picture, path)
 
 
+def plot_estimates(
+    path: str, values: Mapping[str, tuple], title: str
+) -> None:
+  """Draws the estimates of several methods, where there is no truth.
+
+  Args:
+    path: of the picture, which appears whole or not at all.
+    values: of each method the updates, the estimates and the 95% interval or
+      None.
+    title: above the axes.
+  """
+  picture = figure.Figure(figsize=(7.5, 4.0), dpi=150, layout='constrained')
+  axes = picture.subplots()
+  _plot_values(axes, values, truth=None, title=title)
+  picture.legend(loc='outside right upper', frameon=False)
+  _save(picture, path)
+
+
 def plot_panels(
     path: str,
     panels: Mapping[str, Mapping[str, tuple[np.ndarray, np.ndarray]]],
@@ -158,16 +176,22 @@ def _finish(axes, title: str, label: str = 'updates (thousands)') -> None:
   axes.spines[['top', 'right']].set_visible(False)
 
 
-def _plot_values(axes, values: Mapping[str, tuple], truth) -> None:
-  """Draws the estimates, with their intervals as bands, around the truth."""
+def _plot_values(
+    axes, values: Mapping[str, tuple], truth, title: str = ''
+) -> None:
+  """Draws the estimates, with their intervals as bands, around the truth.
+
+  With a title the axes stand alone and name the methods.
+  """
   styles, shown = _styles(list(values)), []
   for method, (steps, estimates, interval) in values.items():
     style = styles[method]
+    label = style.label if title else None
     estimates = np.where(np.isfinite(estimates), estimates, np.nan)
     if len(steps) == 1:  # A closed form: no updates, one estimate.
-      axes.axhline(estimates[0], color=style.color, ls='-.')
+      axes.axhline(estimates[0], color=style.color, ls='-.', label=label)
     else:
-      axes.plot(steps, estimates, color=style.color)
+      axes.plot(steps, estimates, color=style.color, label=label)
     if interval is not None:
       axes.axhspan(*interval, color=style.color, alpha=0.15, linewidth=0)
       shown += list(interval)
@@ -182,7 +206,7 @@ def _plot_values(axes, values: Mapping[str, tuple], truth) -> None:
     margin = 0.5 * (max(shown) - min(shown))
     axes.set_ylim(min(shown) - margin, max(shown) + margin)
   axes.set_ylabel('estimate, 95% interval')
-  _finish(axes, '')
+  _finish(axes, title)
 
 
 def _plot_curve(
