@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 import itertools
 import math
+import textwrap
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from srdice_tf.reports import summaries
 from srdice_tf.reports import tables
 
 _NUM_TRIALS = 5
+_COLUMNS = 100
 _RATIOS = {
     'mean ratio': 'ratio_mean',
     'should be': 'ratio_expected_mean',
@@ -144,10 +146,17 @@ def lines(evaluation: results.Evaluation, trials_path: str = '') -> str:
   """
   found = []
   for name, result in evaluation.methods.items():
-    found += result.lines
+    found += map(_wrapped, result.lines)
     if result.trials:
       found.append(_trials(evaluation, name, trials_path))
   return '\n'.join(found)
+
+
+def _wrapped(line: str) -> str:
+  return textwrap.fill(
+      line, _COLUMNS, subsequent_indent='  ', break_long_words=False,
+      break_on_hyphens=False,
+  )
 
 
 def _trials(evaluation: results.Evaluation, name: str, path: str) -> str:
@@ -160,7 +169,8 @@ def _trials(evaluation: results.Evaluation, name: str, path: str) -> str:
   if path:
     text_ += f'; all in {path}'
   rows = frame.head(_NUM_TRIALS).astype(object).values.tolist()
-  return text_ + '\n' + tables.format_table(list(frame.columns), rows)
+  text_ = _wrapped(text_)
+  return f'{text_}\n{tables.format_table(list(frame.columns), rows)}'
 
 
 def truth_lines(evaluations: Sequence[results.Evaluation]) -> str:

@@ -64,7 +64,8 @@ def of_truth(value) -> str:
   line += f', {value.num_episodes:,} roll-outs{_cap(value)}'
   allowed = log_error.allowed(value.standard_error)
   if allowed is not None:
-    line += f'; allows a log error of about {allowed:.1f}, less is chance'
+    line += f'\n{"":14}allows a log error of about {allowed:.1f},'
+    line += ' less is chance'
   return line
 
 

@@ -51,8 +51,8 @@ def test_value_says_its_unit():
 def test_a_truth_says_what_it_allows():
   value = results.PolicyValue(0.5, 0.01, 90.0, 3.0, 99.0, 1.0, 100, 0.99, 1000)
   assert summaries.of_truth(value) == (
-      'truth         0.50000 +- 0.01000 (standard error), 100 roll-outs; allows'
-      ' a log error of about -9.9, less is chance'
+      'truth         0.50000 +- 0.01000 (standard error), 100 roll-outs\n'
+      '              allows a log error of about -9.9, less is chance'
   )
   exact = dataclasses.replace(value, standard_error=0.0, exact=True)
   assert summaries.of_truth(exact) == 'truth         0.50000 (exact)'
