@@ -75,12 +75,6 @@ class RunConfig:
     name = self.task.env_id.replace('/', '_')
     return os.path.join(self.data_root, 'truth', name)
 
-  @property
-  def has_own_data(self) -> bool:
-    """Whether no other request shares the data's directory."""
-    parent = os.path.dirname(os.path.abspath(self.dataset_dir or ''))
-    return bool(self.dataset_dir) and parent == os.path.abspath(self.data_root)
-
   def describe(self, dataset_checksum: str = '') -> dict:
     """Returns the content of config.json."""
     fields = {

@@ -16,10 +16,18 @@ _TIMEOUT = 30.0  # Seconds.
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-  """A run of a sweep, and the directory where it is kept."""
+  """A run of a sweep.
+
+  Attributes:
+    config: with nothing left open.
+    directory: where the run is kept.
+    names_data: whether the user said where the data are; if not, they are
+      named by their whole description.
+  """
 
   config: runs.RunConfig
   directory: str
+  names_data: bool = False
 
 
 def plan(
@@ -32,11 +40,13 @@ def plan(
   Raises:
     UserError: if a config does not fit the data it names.
   """
-  resolved = [runs.resolve(each, server_timeout)[1] for each in configs]
-  return [
-      Entry(config, os.path.join(root, directory_name(config)))
-      for config in resolved
-  ]
+  entries = []
+  for given in configs:
+    _, config = runs.resolve(given, server_timeout)
+    directory = os.path.join(root, directory_name(config))
+    names_data = bool(given.dataset_dir or given.reverb_address)
+    entries.append(Entry(config, directory, names_data))
+  return entries
 
 
 def directory_name(config: runs.RunConfig) -> str:
@@ -77,8 +87,8 @@ def run(
 
 def _run(entry: Entry, server_timeout, cache) -> results.Evaluation:
   runs.check(entry.config, entry.directory)
-  # Data below data_root are named by their whole description. Others may have
-  # been replaced since: these are read and compared again.
-  if entry.config.has_own_data and result_file.exists(entry.directory):
+  # Data that the user named may have been replaced since: these are read and
+  # compared again.
+  if not entry.names_data and result_file.exists(entry.directory):
     return result_file.read(entry.directory)
   return runs.run(entry.config, entry.directory, server_timeout, cache)

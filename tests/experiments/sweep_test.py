@@ -1,11 +1,13 @@
 """Tests of many runs, on the chain: seeds, tasks, parts of one data set."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from srdice_tf import collection
 from srdice_tf import errors
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.evaluation import coverage
@@ -92,6 +94,22 @@ def test_what_is_done_is_read_and_the_rest_is_run(tmp_path, monkeypatch):
   frame = pd.read_csv(path, float_precision='round_trip')
   assert list(frame['seed']) == [0, 1]
   assert list(frame['value']) == [e['linear_srdice'].value for e in two]
+
+
+def test_named_data_are_compared_again(tmp_path, monkeypatch):
+  """Also in the directory where data without a name are kept."""
+  path = tmp_path / 'data' / 'mine'
+  config = _config(tmp_path, dataset_dir=str(path))
+  (first,) = _sweep(tmp_path, config, grids.Grid())
+  assert _sweep(tmp_path, config, grids.Grid())[0].methods == first.methods
+  shutil.rmtree(path)
+  with monkeypatch.context() as patch:  # Of another program's version.
+    patch.setattr(
+        collection.CollectConfig, 'stream_seed', property(lambda _: 7)
+    )
+    tasks.Task(_TASK).dataset(str(path), seed=0)
+  with pytest.raises(errors.UserError, match='dataset_checksum'):
+    _sweep(tmp_path, config, grids.Grid())
 
 
 def test_another_policy_of_the_same_name_is_another_run(tmp_path):
