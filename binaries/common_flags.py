@@ -312,19 +312,6 @@ def define_fields(*config_classes) -> Callable[[], dict]:
   return _given(holders)
 
 
-def define_described(fields: dict) -> Callable[[], dict]:
-  """Defines a flag for each field, given with its description by name."""
-  return _given({
-      name: _define(
-          name,
-          _KINDS[field.type],
-          None,
-          f'{text} Paper preset: {field.default}.',
-      )
-      for name, (field, text) in fields.items()
-  })
-
-
 def _given(holders: dict[str, flags.FlagHolder]) -> Callable[[], dict]:
   """Returns a function that gives the flags that were set, by field."""
   return lambda: {
