@@ -1,5 +1,7 @@
 """The last words of the binaries that collect data and measure values."""
 
+import textwrap
+
 from srdice_tf.evaluation import log_error
 
 
@@ -53,7 +55,7 @@ next          python binaries/collect_dataset.py --env={env_id}\
 
 
 def of_truth(value) -> str:
-  """Returns a line on the truth that estimates are compared with.
+  """Returns a line or two on the truth that estimates are compared with.
 
   Args:
     value: results.PolicyValue.
@@ -65,7 +67,7 @@ def of_truth(value) -> str:
   allowed = log_error.allowed(value.standard_error)
   if allowed is not None:
     line += f'; allows a log error of about {allowed:.1f}, less is chance'
-  return line
+  return textwrap.fill(line, width=80, subsequent_indent=' ' * 14)
 
 
 def _with_error(value) -> str:
