@@ -40,11 +40,11 @@ _HELP = frozenset(('-h', '-help', '--help', '--helpshort', '--helpfull'))
 # absl's words for a required flag.
 _MISSING = re.compile(r'flag --(\w+)=None: Flag --\1 must have a value.*')
 # A field of the library in its messages; not part of a path or of a flag.
-_FIELD = re.compile(r'(?<![\w./=-])(?:[a-z]\w*(?==)|[a-z]+_\w+(?![\w./(]))')
+_FIELD = re.compile(r'(?<![\w./=-])(?:[a-z]\w*(?==)|[a-z]+_\w+(?![\w/(]|\.\w))')
 _INTERRUPTED = 'interrupted: the same command resumes'
 _MAX_WHOLE = 2**31 - 1  # Of TensorFlow's numbers.
 _NO_SPACE = os.strerror(errno.ENOSPC)
-# What the user mends outside the program, where the system names the file.
+# What the user can fix outside of the program; the system names the file.
 _SYSTEM_ERRORS = (
     errno.ENOSPC,
     errno.EDQUOT,

@@ -167,11 +167,8 @@ def define_gamma() -> flags.FlagHolder[float]:
   return holder
 
 
-def define_truth(max_episodes: int = 1000) -> Callable[[], dict]:
-  """Defines how true values are measured.
-
-  Args:
-    max_episodes: the default of --truth_max_episodes.
+def define_truth() -> Callable[[], dict]:
+  """Defines whether and how true values are measured.
 
   Returns:
     A function that gives the fields of a task.
@@ -185,6 +182,19 @@ def define_truth(max_episodes: int = 1000) -> Callable[[], dict]:
       'How true values are measured: by roll-outs in the environment (exact in '
       'finite MDPs), or not at all.',
   )
+  rollouts = define_rollouts()
+  return lambda: {'truth': how.value, **rollouts()}
+
+
+def define_rollouts(max_episodes: int = 1000) -> Callable[[], dict]:
+  """Defines how true values are measured, which cannot be left out.
+
+  Args:
+    max_episodes: the default of --truth_max_episodes.
+
+  Returns:
+    A function that gives the fields of a task.
+  """
   episodes = _define(
       'truth_episodes',
       flags.DEFINE_integer,
@@ -197,7 +207,6 @@ def define_truth(max_episodes: int = 1000) -> Callable[[], dict]:
   most = define_truth_max_episodes(max_episodes)
   keep_time_limit = define_keep_time_limit()
   return lambda: {
-      'truth': how.value,
       'truth_episodes': episodes.value,
       'truth_max_episodes': most.value,
       'keep_time_limit': keep_time_limit.value,
@@ -310,19 +319,6 @@ def define_fields(*config_classes) -> Callable[[], dict]:
     text = f'{texts[name]} Paper preset: {values}.'
     holders[name] = _define(name, _KINDS[types[name]], None, text)
   return _given(holders)
-
-
-def define_described(fields: dict) -> Callable[[], dict]:
-  """Defines a flag for each field, given with its description by name."""
-  return _given({
-      name: _define(
-          name,
-          _KINDS[field.type],
-          None,
-          f'{text} Paper preset: {field.default}.',
-      )
-      for name, (field, text) in fields.items()
-  })
 
 
 def _given(holders: dict[str, flags.FlagHolder]) -> Callable[[], dict]:

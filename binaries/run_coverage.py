@@ -41,7 +41,7 @@ _NUM_DATASETS = flags.DEFINE_integer(
     'num_datasets', grids.COVERAGE.num_parts, 'Independent data sets.', 2
 )
 # The truth's error should be far below the width of the intervals.
-_TRUTH = common_flags.define_truth(max_episodes=2000)
+_TRUTH = common_flags.define_rollouts(max_episodes=2000)
 _DATA_ROOT = common_flags.define_data_root()
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', os.path.join('runs', 'coverage'), 'Directory of the runs.'

@@ -39,6 +39,7 @@ def load_policy(name: str, env_id: str) -> tf_policy.TFPolicy:
   Raises:
     UserError: if there is no such policy, or it is for something else.
   """
+  name = arguments.policy_name(name)
   env = environments.load(env_id)
   return loading.load(name, env_id, env.observation_spec(), env.action_spec())
 

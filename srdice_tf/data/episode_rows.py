@@ -111,6 +111,13 @@ def _checked(where: str, episode: Episode) -> Episode:
         f'observations have the shape {parts["observations"].shape}',
         'expected two or more, one before each step and one after the last',
     )
+  is_terminal = np.asarray(episode.is_terminal)
+  if is_terminal.shape or is_terminal.tolist() not in (0, 1):  # As bools are.
+    raise errors.at(
+        where,
+        f'is_terminal is {episode.is_terminal!r}',
+        'expected True or False, for its last observation',
+    )
   for name, part in parts.items():
     is_flat = name in ('rewards', 'log_probabilities')
     if name != 'observations' and (

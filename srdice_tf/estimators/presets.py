@@ -64,7 +64,6 @@ def preset(name: str, is_frames: bool) -> hyperparameters.Hyperparameters:
     raise errors.UserError(
         'preset',
         name,
-        f'the environment observes {kind}, for which there are'
-        f' {", ".join(presets)}',
+        f'observations are {kind}, for which there are {", ".join(presets)}',
     )
   return hyperparameters.Hyperparameters(**presets[name])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 import dataclasses
+import os
 
 import tensorflow as tf
 from tf_agents.policies import tf_policy
@@ -41,13 +42,23 @@ def values(hyperparameters) -> dict:
   """Returns hyper-parameters by name."""
   if hyperparameters is None:
     return {}
-  if not isinstance(hyperparameters, Mapping):
+  is_mapping = isinstance(hyperparameters, Mapping)
+  if not is_mapping or not all(isinstance(n, str) for n in hyperparameters):
     raise errors.at(
         'hyperparameters',
         f'found {kind(hyperparameters)}',
         'expected values by name',
     )
   return dict(hyperparameters)
+
+
+def policy_name(name) -> str:
+  """Returns the name or path of a policy."""
+  if not isinstance(name, str | os.PathLike):
+    raise errors.at(
+        'name', f'found {kind(name)}', 'expected the name of a policy'
+    )
+  return os.fspath(name)
 
 
 def specs_of(policy: tf_policy.TFPolicy) -> tuple:

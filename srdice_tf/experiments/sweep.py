@@ -1,10 +1,12 @@
 """Many evaluations: a list of run configs, resumable run by run."""
 
+import collections
 from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 import os
 
+from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import result_file
@@ -38,7 +40,8 @@ def plan(
   """Returns the runs, each with a directory of its own below `root`.
 
   Raises:
-    UserError: if a config does not fit the data it names.
+    UserError: if a config does not fit the data it names, or two would be kept
+      in one directory.
   """
   entries = []
   for given in configs:
@@ -46,6 +49,15 @@ def plan(
     directory = os.path.join(root, directory_name(config))
     names_data = bool(given.dataset_dir or given.reverb_address)
     entries.append(Entry(config, directory, names_data))
+  counts = collections.Counter(entry.directory for entry in entries)
+  for directory, count in counts.items():
+    if count > 1:
+      raise errors.at(
+          directory,
+          f'{count} runs of the sweep would be kept there',
+          'expected runs that differ in environment, setting, methods, seed or'
+          ' part; give others a root of their own',
+      )
   return entries
 
 

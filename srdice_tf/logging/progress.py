@@ -176,6 +176,8 @@ class _TerminalLine(tqdm.tqdm):
 class _PlainLine(_TerminalLine):
   """A new line each time, none at the start."""
 
+  _shown = None  # The work of the last line.
+
   def __init__(self, **arguments):
     super().__init__(
         bar_format=_FORMAT,
@@ -189,9 +191,10 @@ class _PlainLine(_TerminalLine):
     del pos
     if msg is None:  # Else tqdm wants to erase what it wrote.
       print(self, file=self.fp, flush=True)
+      self._shown = self.n
 
   def close(self):
-    if not self.disable:
+    if not self.disable and self._shown != self.n:
       self.display()
     self.leave = False  # tqdm would leave a line without an end.
     super().close()

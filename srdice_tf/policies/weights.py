@@ -84,18 +84,6 @@ def file_name(checkpoint: str) -> str:
   return 'weights.npz' if checkpoint == BEST else f'{checkpoint}.npz'
 
 
-def load_card(env_id: str) -> dict:
-  """Returns what is known about the shipped policies of an environment.
-
-  Raises:
-    UserError: if none is shipped or the card is damaged.
-  """
-  path = os.path.join(directory(env_id), 'card.json')
-  if not os.path.exists(path):
-    raise _not_shipped(env_id, 'td3|ddqn')
-  return read_card(path)
-
-
 def read_card(path: str) -> dict:
   """Returns the card of shipped policies in a file.
 

@@ -1,5 +1,7 @@
 """The last words of the binaries that collect data and measure values."""
 
+import textwrap
+
 from srdice_tf.evaluation import log_error
 
 
@@ -53,7 +55,7 @@ next          python binaries/collect_dataset.py --env={env_id}\
 
 
 def of_truth(value) -> str:
-  """Returns a line on the truth that estimates are compared with.
+  """Returns a line or two on the truth that estimates are compared with.
 
   Args:
     value: results.PolicyValue.
@@ -64,9 +66,8 @@ def of_truth(value) -> str:
   line += f', {value.num_episodes:,} roll-outs{_cap(value)}'
   allowed = log_error.allowed(value.standard_error)
   if allowed is not None:
-    line += f'\n{"":14}allows a log error of about {allowed:.1f},'
-    line += ' less is chance'
-  return line
+    line += f'; allows a log error of about {allowed:.1f}, less is chance'
+  return textwrap.fill(line, width=80, subsequent_indent=' ' * 14)
 
 
 def _with_error(value) -> str:

@@ -1,4 +1,4 @@
-"""Tables of results, for the terminal and for documents."""
+"""Tables of results, for the terminal."""
 
 from collections.abc import Sequence
 import io
@@ -44,14 +44,6 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
   shown = io.StringIO()
   rich_console.Console(file=shown, width=_WIDTH, color_system=None).print(table)
   return '\n'.join(line.rstrip() for line in shown.getvalue().splitlines())
-
-
-def to_markdown(columns: Sequence[str], rows: Sequence[Sequence]) -> str:
-  """Returns the table as Markdown, its values as in `format_table`."""
-  table, is_text = _cells(columns, rows)
-  table = [[cell.replace('|', '\\|') for cell in cells] for cells in table]
-  table.insert(1, ['---' if text else '---:' for text in is_text])
-  return '\n'.join(f'| {" | ".join(cells)} |' for cells in table)
 
 
 def _cells(columns, rows) -> tuple[list[list[str]], list[bool]]:

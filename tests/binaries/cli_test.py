@@ -158,6 +158,8 @@ def test_user_error_is_one_line(binary):
             "at('/a/run_dir/x.json', 'cut', 'see run_dir, env=3, setting')",
             '/a/run_dir/x.json: cut; see --run_dir, --env=3, setting.',
         ),
+        ("at('x', 'cut', 'set num_steps')", 'x: cut; set --num_steps.'),
+        ("at('x', 'see run_dir.py')", 'x: see run_dir.py.'),
     ],
 )
 def test_fields_that_are_flags_are_shown_as_flags(binary, error, shown):

@@ -75,6 +75,42 @@ def test_pairs_that_the_data_lack(tmp_path):
   assert 'of the mass of d_pi' in line
 
 
+def test_a_study_ends_without_truth(tmp_path):
+  result = _run(
+      'run_study',
+      envs='FiveStateChain',
+      setting='alpha0',
+      num_seeds=2,
+      num_transitions=400,
+      bootstrap_draws=20,
+      truth='none',
+      output_dir=tmp_path / 'study',
+      data_root=tmp_path / 'root',
+  )
+  assert result.returncode == 0, result.stderr
+  assert 'FiveStateChain seed 1: linear_srdice' in result.stdout
+  assert 'truth         not known' in result.stdout
+  (path,) = tmp_path.glob('study/results.csv')
+  assert len(path.read_text().splitlines()) == 3
+
+
+def test_coverage_counts_intervals(tmp_path):
+  result = _run(
+      'run_coverage',
+      env='FiveStateChain',
+      num_datasets=2,
+      num_transitions=400,
+      bootstrap_draws=20,
+      truth_episodes=2,
+      output_dir=tmp_path / 'coverage',
+      data_root=tmp_path / 'root',
+  )
+  assert result.returncode == 0, result.stderr
+  assert 'num_datasets              2' in result.stdout
+  result = _run('run_coverage', env='FiveStateChain', truth='none')
+  assert result.returncode == 2  # Without truth there is nothing to count.
+
+
 def test_chain_writes_its_figure(tmp_path):
   result = _run(
       'run_chain',

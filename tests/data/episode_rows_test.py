@@ -114,6 +114,9 @@ def test_log_probabilities_follow_their_transitions():
         ({'rewards': [[1.0], [2.0]]}, r'rewards have the shape \(2, 1\)'),
         ({'rewards': [None, None]}, 'rewards are of object'),
         ({'log_probabilities': [0.0, 0.0]}, 'are known; .*0 are missing'),
+        ({'is_terminal': 'no'}, "is_terminal is 'no'; expected True or"),
+        ({'is_terminal': None}, 'is_terminal is None; expected'),
+        ({'is_terminal': np.array([False, True])}, 'is_terminal is array'),
     ],
 )
 def test_the_episode_that_is_none_is_named(fields, message):

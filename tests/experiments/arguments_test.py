@@ -1,6 +1,7 @@
 """Tests that library calls refuse in one line what they cannot use."""
 
 import json
+import pathlib
 import shutil
 
 import numpy as np
@@ -80,6 +81,7 @@ def test_arguments_of_wrong_types(chain, policy):
       ({'hyperparameters': {'no': 3}}, 'no=3: there is no such'),
       ({'hyperparameters': {'tau': 7.0}}, 'tau=7.0: expected'),
       ({'hyperparameters': 'paper'}, 'hyperparameters: found str'),
+      ({'hyperparameters': {1: 3}}, 'expected values by name'),
       ({'mdp': 'chain'}, 'mdp: found str; expected a finite.FiniteMDP'),
       ({'mdp': finite_mdps.grid_walk()}, 'mdp: it has 100 states and 4 act'),
   ):
@@ -90,6 +92,10 @@ def test_arguments_of_wrong_types(chain, policy):
   assert 'policy: found the class' in _error(composed.UniformPolicy, data)
   with pytest.raises(errors.UserError, match='estimator: found str'):
     srdice_tf.save('srdice', 'nowhere')
+  with pytest.raises(errors.UserError, match='name: found int; expected the'):
+    srdice_tf.load_policy(3, 'GridWalk')
+  with pytest.raises(errors.UserError, match='policy=/no/model: no such file'):
+    srdice_tf.load_policy(pathlib.Path('/no/model'), 'GridWalk')
 
 
 def _arrays(**fields) -> dict:

@@ -81,6 +81,13 @@ def test_runs_of_a_sweep_have_names_of_their_own(tmp_path):
   assert first.directory.endswith('/seed0_part0')
 
 
+def test_two_runs_never_share_a_directory(tmp_path):
+  config = _config(tmp_path)
+  other = dataclasses.replace(_TASK, gamma=0.5)
+  with pytest.raises(errors.UserError, match='seed0: 2 runs of the sweep'):
+    sweep.plan([config, dataclasses.replace(config, task=other)], 'runs')
+
+
 def test_what_is_done_is_read_and_the_rest_is_run(tmp_path, monkeypatch):
   config = _config(tmp_path)
   (first,) = _sweep(tmp_path, config, grids.Grid())

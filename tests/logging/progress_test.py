@@ -66,6 +66,15 @@ def test_plain_line_every_ten_seconds_and_one_at_the_end(clock, stream):
   ]
 
 
+def test_the_last_plain_line_is_not_repeated(clock, stream):
+  with _progress() as bar:
+    clock.now = 20.0
+    bar.update(1000)
+  assert _lines(stream) == [
+      'collect 100% 1,000/1,000 items 50/s 00:20 ETA 00:00'
+  ]
+
+
 def test_resumed_work_counts_only_what_is_new(clock, stream):
   with _progress(initial=500) as bar:
     clock.now = 10.0

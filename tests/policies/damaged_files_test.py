@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import zipfile
 
 import numpy as np
@@ -152,7 +153,10 @@ def test_finite_mdps_have_one_policy():
 
 def test_damaged_cards(tmp_path):
   path = str(tmp_path / 'card.json')
-  whole = weights.load_card('Pendulum-v1')
+  whole = weights.read_card(
+      os.path.join(weights.directory('Pendulum-v1'), 'card.json')
+  )
+  assert whole['environment']['id'] == 'Pendulum-v1'
   for content in (
       '',
       'no card',

@@ -83,12 +83,6 @@ def test_an_unknown_checkpoint_is_refused():
     weights.load_pretrained('Pendulum-v1', _OBSERVATIONS, _ACTIONS, 'worst')
 
 
-def test_a_card_names_its_environment():
-  assert weights.load_card('Pendulum-v1')['environment']['id'] == 'Pendulum-v1'
-  with pytest.raises(errors.UserError, match='no policy is shipped'):
-    weights.load_card('Swimmer-v4')
-
-
 def test_a_small_network_is_known_by_its_weights(tmp_path):
   pixels = array_spec.BoundedArraySpec((84, 84, 4), np.uint8, 0, 255)
   path = str(tmp_path / 'weights.npz')

@@ -1,5 +1,8 @@
 """Tests for the table of many evaluations, by number."""
 
+import dataclasses
+import re
+
 import pytest
 
 from srdice_tf import results
@@ -41,19 +44,35 @@ def _evaluations():
   ]
 
 
+def _cells(evaluations):
+  """Returns the cells of the rows of each table."""
+  found = study.table(evaluations)
+  assert max(map(len, found.splitlines())) <= 100
+  return [
+      [re.split('  +', row) for row in part.splitlines()[2:]]
+      for part in found.split('\n\n')
+  ]
+
+
 def test_table_over_seeds(evaluations):
-  _, _, deep_td, linear = study.table(evaluations).splitlines()
-  cells = [cell.strip() for cell in linear.split('|')[1:-1]]
-  assert cells[:5] == ['A', 'linear_srdice', '2', '0.5000', '0.3536']
-  assert cells[7] == '-5.298'  # log(0.5 * 0.1^2).
-  assert cells[9:] == ['1 of 2', '0.9000']
-  cells = [cell.strip() for cell in deep_td.split('|')[1:-1]]
-  assert cells[4] == '-' and cells[9:] == ['-', '-']  # One seed: no deviation.
+  (deep_td, linear), (of_deep_td, of_linear) = _cells(evaluations)
+  assert linear[:5] == ['A', 'linear_srdice', '2', '0.5000', '0.3536']
+  assert linear[7] == '-5.298'  # log(0.5 * 0.1^2).
+  assert of_linear[2:] == ['1 of 2', '0.9000', '4.000']
+  assert deep_td[4] == '-'  # One seed: no deviation.
+  assert of_deep_td[2:4] == ['-', '-']
+
+
+def test_without_truth_there_are_the_estimates(evaluations):
+  evaluations = [dataclasses.replace(e, truth=None) for e in evaluations]
+  ((deep_td, linear),) = _cells(evaluations)
+  assert deep_td == ['A', 'deep_td', '1', '1.000', '-', '-', '4.000']
+  assert linear[:5] == ['A', 'linear_srdice', '2', '1.000', '0.7071']
 
 
 def test_a_grid_without_a_correlation_does_not_hide_the_others(evaluations):
   evaluations = [evaluations[0], _evaluation(1, _linear(0.5, None, [1.0]))]
-  assert study.table(evaluations).splitlines()[-1].endswith('| 0.8000 |')
+  assert _cells(evaluations)[1][-1][3] == '0.8000'
 
 
 def test_a_line_for_each_run(evaluations):

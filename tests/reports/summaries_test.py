@@ -51,8 +51,8 @@ def test_value_says_its_unit():
 def test_a_truth_says_what_it_allows():
   value = results.PolicyValue(0.5, 0.01, 90.0, 3.0, 99.0, 1.0, 100, 0.99, 1000)
   assert summaries.of_truth(value) == (
-      'truth         0.50000 +- 0.01000 (standard error), 100 roll-outs\n'
-      '              allows a log error of about -9.9, less is chance'
+      'truth         0.50000 +- 0.01000 (standard error), 100 roll-outs; allows'
+      ' a log\n              error of about -9.9, less is chance'
   )
   exact = dataclasses.replace(value, standard_error=0.0, exact=True)
   assert summaries.of_truth(exact) == 'truth         0.50000 (exact)'
@@ -64,7 +64,9 @@ def test_a_cap_is_said():
       0.5, 0.01, 9.0, 3.0, 9.0, 1.0, 1000, 0.99, 917, wanted_error=0.0025
   )
   cap = '1,000{} (the cap: +- 0.00250 was not reached)'
-  assert cap.format(' roll-outs') in summaries.of_truth(value)
+  assert cap.format(' roll-outs') in ' '.join(
+      summaries.of_truth(value).split()
+  )
   text = summaries.of_value(value, 'A', 'x', 'none', 1.0)
   assert cap.format('') in text
   enough = dataclasses.replace(value, wanted_error=0.01)

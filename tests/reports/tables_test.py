@@ -28,20 +28,6 @@ def test_texts_are_shown_as_they_are_and_whole():
   assert tables.format_table(['note'], [[text]]).splitlines()[2] == text
 
 
-def test_markdown():
-  assert tables.to_markdown(_COLUMNS, _ROWS).splitlines() == [
-      '| method | estimate | steps | ratio |',
-      '| --- | ---: | ---: | ---: |',
-      '| SR-DICE | 2.500 | 250,000 | 0.9877 |',
-      '| Deep TD | -12.35 | 1,000 | - |',
-      '| DualDICE | diverged | 50 | 1.000 |',
-  ]
-
-
-def test_markdown_keeps_bars_inside_their_cells():
-  assert tables.to_markdown(['a'], [['x|y']]).endswith('| x\\|y |')
-
-
 def test_lines_have_no_blanks_at_their_ends():
   lines = tables.format_table(['a', 'note'], [[1, 'long text'], [2, 'x']])
   assert lines.splitlines()[-1] == '2  x'
@@ -75,13 +61,11 @@ def test_values(value, text):
 
 def test_a_table_without_rows():
   assert tables.format_table(['a', 'bc'], []) == 'a  bc\n-- --'
-  assert tables.to_markdown(['a'], []) == '| a |\n| ---: |'
 
 
-@pytest.mark.parametrize('table', [tables.format_table, tables.to_markdown])
-def test_rows_fit_the_columns(table):
+def test_rows_fit_the_columns():
   with pytest.raises(ValueError, match='a value for each'):
-    table(['a', 'b'], [[1]])
+    tables.format_table(['a', 'b'], [[1]])
 
 
 def test_deviations_are_by_n_minus_one():
