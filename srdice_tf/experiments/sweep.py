@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
+import functools
 import os
+from typing import Any
 
 from srdice_tf import results
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import runs
+from srdice_tf.experiments import tasks
 
 TABLE = 'results.csv'
 _TIMEOUT = 30.0  # Seconds.
@@ -16,10 +19,19 @@ _TIMEOUT = 30.0  # Seconds.
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-  """A run of a sweep, and the directory where it is kept."""
+  """A run of a sweep, and the directory where it is kept.
 
-  config: runs.RunConfig
+  Attributes:
+    config: a RunConfig; experiments have entries of other kinds, too.
+    directory: of the run.
+    after: directories of runs that must be done before.
+    seconds: about how long it takes on one core.
+  """
+
+  config: Any
   directory: str
+  after: tuple[str, ...] = ()
+  seconds: float = 0.0
 
 
 def plan(
@@ -32,7 +44,11 @@ def plan(
   Raises:
     UserError: if a config does not fit the data it names.
   """
-  resolved = [runs.resolve(each, server_timeout)[1] for each in configs]
+  # Seeds, parts and methods have the same policies.
+  make_task = functools.cache(tasks.Task)
+  resolved = [
+      runs.resolve(each, server_timeout, make_task)[1] for each in configs
+  ]
   return [
       Entry(config, os.path.join(root, directory_name(config)))
       for config in resolved

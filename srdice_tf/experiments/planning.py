@@ -1,0 +1,253 @@
+"""An experiment at a scale, written out as runs with directories and costs."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import functools
+import os
+
+from srdice_tf import config_file
+from srdice_tf import environments
+from srdice_tf import errors
+from srdice_tf import results
+from srdice_tf.experiments import chain
+from srdice_tf.experiments import costs
+from srdice_tf.experiments import grids
+from srdice_tf.experiments import runs
+from srdice_tf.experiments import scales
+from srdice_tf.experiments import sweep
+from srdice_tf.experiments import tasks
+from srdice_tf.policies import settings
+
+FILE_NAME = 'experiment.json'
+_CHAIN_SECONDS = 200.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+  """What is run for an experiment.
+
+  Attributes:
+    name: of the experiment.
+    scale: its name.
+    directory: of the experiment.
+    entries: the runs, those that others need first.
+    shown: directories of the runs that the experiment shows.
+  """
+
+  name: str
+  scale: str
+  directory: str
+  entries: tuple[sweep.Entry, ...]
+  shown: tuple[str, ...]
+
+  @property
+  def experiment(self) -> grids.Experiment:
+    return grids.experiment(self.name)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Spec:
+  """A run before its policies are loaded; `home` is below the scale's root."""
+
+  home: str
+  config: runs.RunConfig
+
+  def entry(self, root: str, make_task) -> sweep.Entry:
+    _, config = runs.resolve(self.config, make_task=make_task)
+    name = sweep.directory_name(config)
+    return sweep.Entry(
+        config,
+        os.path.join(root, self.home, name),
+        seconds=costs.seconds(config),
+    )
+
+
+def plan(name: str, scale: str, root: str, data_root: str = 'data') -> Plan:
+  """Returns the runs of an experiment.
+
+  Args:
+    name: of the experiment.
+    scale: name of the scale.
+    root: directory of all experiments; runs that two of them have in common
+      are kept in the directory of one.
+    data_root: where data sets and true values are kept.
+
+  Raises:
+    UserError: if there is no such experiment or scale.
+  """
+  kind = grids.experiment(name).kind
+  place = os.path.join(root, scale)
+  if kind == grids.CHAIN:
+    entries = shown = [_chain_entry(scale, os.path.join(place, name))]
+  else:
+    make_task = functools.cache(tasks.Task)
+    specs = _specs(name, scale, data_root)
+    entries = shown = [spec.entry(place, make_task) for spec in specs]
+  return Plan(
+      name,
+      scale,
+      os.path.join(place, name),
+      tuple(entries),
+      tuple(entry.directory for entry in shown),
+  )
+
+
+def _chain_entry(scale: str, directory: str) -> sweep.Entry:
+  config = chain.ChainConfig(**scales.scale(scale).chain)
+  whole = chain.ChainConfig()
+  share = config.num_steps / whole.num_steps
+  seconds = costs.START + _CHAIN_SECONDS * share
+  return sweep.Entry(config, directory, seconds=seconds)
+
+
+def _specs(name: str, scale: str, data_root: str) -> list[_Spec]:
+  """Returns the evaluations of an experiment, seed by seed."""
+  experiment, found = grids.experiment(name), scales.scale(scale)
+  points = [p for p in experiment.points if p.only in ('', scale)]
+  points = points[: found.max_points]
+  num_seeds = min(experiment.num_seeds, found.max_seeds)
+  # Runs beside each other have different tasks: they need not wait for the
+  # data of one another.
+  return [
+      _Spec(os.path.join(point.of or name, point.label), config)
+      for seed in range(num_seeds)
+      for point in points
+      if seed < point.max_seeds
+      for config in _configs(experiment, found, scale, point, seed, data_root)
+  ]
+
+
+def _configs(
+    experiment: grids.Experiment,
+    scale: scales.Scale,
+    scale_name: str,
+    point: grids.Point,
+    seed: int,
+    data_root: str,
+) -> Iterator[runs.RunConfig]:
+  """Yields the runs of a point: method by method, environment by environment."""
+  env_ids = (point.env_ids or experiment.env_ids)[: scale.max_envs]
+  if not env_ids:
+    return
+  algos = point.algos or experiment.algos
+  is_frames = environments.has_frames(env_ids[0])
+  budget = scale.frames if is_frames else scale.vectors
+  num_parts = min(experiment.num_parts, scale.max_parts)
+  for group in _groups(algos, budget):
+    values = {
+        **budget.values,
+        **group.values,
+        **point.values,
+        **experiment.scaled.get(scale_name, {}),
+    }
+    for env_id in env_ids:
+      fields = {**budget.task, **point.task}
+      size = _size(fields, budget, scale)
+      preset = tasks.preset(env_id, budget.preset)
+      config = runs.RunConfig(
+          tasks.TaskConfig(env_id, **{**fields, 'num_transitions': size}),
+          group.algos,
+          preset.replace(**values),
+          seed,
+          data_root=data_root,
+      )
+      yield from grids.configs(config, grids.Grid(num_parts=num_parts))
+
+
+def _groups(
+    algos: Sequence[str], budget: scales.Budget
+) -> list[scales.MethodGroup]:
+  """Returns the methods that share runs; those of no group, too."""
+  found = [
+      dataclasses.replace(
+          group, algos=tuple(a for a in algos if a in group.algos)
+      )
+      for group in budget.groups
+  ]
+  grouped = {name for group in found for name in group.algos}
+  rest = tuple(name for name in algos if name not in grouped)
+  return [g for g in [*found, scales.MethodGroup(rest)] if g.algos]
+
+
+def _size(fields: dict, budget: scales.Budget, scale: scales.Scale) -> int:
+  """Returns the transitions of a data set."""
+  named = fields.get('num_transitions', 0) // scale.fewer_transitions
+  size = named or settings.ALL[fields['setting']].num_transitions
+  return min(size, budget.num_transitions or size)
+
+
+def seconds(name: str, scale: str) -> tuple[int, float]:
+  """Returns how many runs an experiment has, and their time on one core."""
+  if grids.experiment(name).kind == grids.CHAIN:
+    return 1, _chain_entry(scale, '').seconds
+  shared, total = {}, 0.0
+  specs = _specs(name, scale, '')
+  for spec in specs:
+    total += costs.seconds(spec.config)
+    shared |= costs.data_seconds(spec.config)
+  return len(specs), total + sum(shared.values())
+
+
+def caption(plan: Plan) -> str:
+  """Returns seeds, updates, batches and sizes, as a person reads them."""
+  words = f'Scale {plan.scale}: {scales.scale(plan.scale).words}'
+  configs = [entry.config for entry in plan.entries]
+  if plan.experiment.kind == grids.CHAIN:
+    (config,) = configs
+    return (
+        f'{words}; {config.num_trials} trials, {config.num_steps:,} updates,'
+        f' batch {config.batch_size}.'
+    )
+  configs = [each for each in configs if isinstance(each, runs.RunConfig)]
+  seeds = {config.seed for config in configs}
+  groups = {}
+  for config in configs:
+    groups.setdefault(_schedule(config), set()).update(config.algos)
+  schedules = '; '.join(
+      f'{", ".join(a for a in plan.experiment.algos if a in algos)}: {schedule}'
+      for schedule, algos in groups.items()
+  )
+  num = f'{len(seeds)} seed{"s" if len(seeds) > 1 else ""}'
+  return f'{words}; {num}; {schedules}.'
+
+
+def _schedule(config: runs.RunConfig) -> str:
+  values = config.hyperparameters
+  if set(config.algos) == {'linear_srdice'}:
+    return f'{config.task.num_transitions // config.num_parts:,} transitions'
+  return (
+      f'{values["updates"]:,} updates, batch {values["ratio_batch_size"]:,},'
+      f' {config.task.num_transitions:,} transitions'
+  )
+
+
+def write(plan: Plan, command: str):
+  """Writes experiment.json, before the first run.
+
+  Raises:
+    UserError: if the directory holds another experiment, scale or version.
+  """
+  path = os.path.join(plan.directory, FILE_NAME)
+  content = {
+      'version': results.VERSION,
+      'name': plan.name,
+      'scale': plan.scale,
+      'title': plan.experiment.title,
+      'caption': caption(plan),
+      'runs': [os.path.relpath(run, plan.directory) for run in plan.shown],
+      'command': command,
+  }
+  advice = 'choose another root, or remove the directory to start again'
+  if os.path.exists(path):
+    found = config_file.read_json(path, advice)
+    for field in ('version', 'name', 'scale'):
+      if found.get(field) != content[field]:
+        raise errors.at(
+            path,
+            f'has the {field} {found.get(field)}, asked for is'
+            f' {content[field]}',
+            advice,
+        )
+  config_file.make_directory(plan.directory)
+  config_file.write_json(path, content)
