@@ -3,14 +3,17 @@
 from collections.abc import Callable
 import dataclasses
 import os
+import shutil
 import time
 
+from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import executors
 from srdice_tf.experiments import jobs
 from srdice_tf.experiments import planning
+from srdice_tf.experiments import result_file
 from srdice_tf.experiments import sweep
 from srdice_tf.logging import progress
 
@@ -109,8 +112,9 @@ class _Board:
 
   def _keep(self, entry: sweep.Entry):
     evaluation = jobs.found(entry)
-    if evaluation is not None:
+    if evaluation is not None and entry.directory in self._plan.shown:
       self._found[entry.directory] = evaluation
+      _copy(entry.directory, self._plan.shown[entry.directory])
       tidy.write(self._table, self._evaluations())
 
   @property
@@ -144,3 +148,15 @@ class _Board:
 
   def findings(self) -> Findings:
     return Findings(self._evaluations(), self._failures, self._table)
+
+
+def _copy(run: str, shown: str):
+  """Copies what a run found to where another experiment shows it."""
+  if run == shown:
+    return
+  os.makedirs(shown, exist_ok=True)
+  # The result comes last: with it the copy is whole.
+  for name in (config_file.FILE_NAME, result_file.FILE_NAME):
+    path = os.path.join(shown, name)
+    shutil.copyfile(os.path.join(run, name), f'{path}.tmp')
+    os.replace(f'{path}.tmp', path)

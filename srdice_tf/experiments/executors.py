@@ -8,7 +8,6 @@ and `on_wait(running)` every so often with those that run.
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
-import dataclasses
 import json
 import os
 import pickle
@@ -140,19 +139,17 @@ def _batches(entries, num_workers: int) -> list[list[sweep.Entry]]:
   return found
 
 
-@dataclasses.dataclass
 class _Worker:
   """A process with the entries that it has not answered for yet."""
-
-  entries: list[sweep.Entry]
 
   def __init__(self, entries: Iterable[sweep.Entry], core: int, log_dir: str):
     self.entries = list(entries)
     name = '_'.join(self.entries[0].directory.split(os.sep)[-3:])
     self._log_path = os.path.join(log_dir, f'{name}.log')
+    program = sys.executable, '-m', 'srdice_tf.experiments.worker'
     with open(self._log_path, 'ab') as log:
       self._process = subprocess.Popen(
-          [sys.executable, '-m', 'srdice_tf.experiments.worker', f'{os.getpid()}'],
+          [*program, str(os.getpid())],
           stdin=subprocess.PIPE,
           stdout=subprocess.PIPE,
           stderr=log,

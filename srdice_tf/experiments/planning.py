@@ -1,6 +1,7 @@
 """An experiment at a scale, written out as runs with directories and costs."""
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
@@ -32,14 +33,15 @@ class Plan:
     scale: its name.
     directory: of the experiment.
     entries: the runs, those that others need first.
-    shown: directories of the runs that the experiment shows.
+    shown: where the experiment shows a run, by the run's directory; a run of
+      another experiment is copied there.
   """
 
   name: str
   scale: str
   directory: str
   entries: tuple[sweep.Entry, ...]
-  shown: tuple[str, ...]
+  shown: Mapping[str, str]
 
   @property
   def experiment(self) -> grids.Experiment:
@@ -48,19 +50,10 @@ class Plan:
 
 @dataclasses.dataclass(frozen=True)
 class _Spec:
-  """A run before its policies are loaded; `home` is below the scale's root."""
+  """A run before its policies are loaded, and the point that it belongs to."""
 
-  home: str
+  point: grids.Point
   config: runs.RunConfig
-
-  def entry(self, root: str, make_task) -> sweep.Entry:
-    _, config = runs.resolve(self.config, make_task=make_task)
-    name = sweep.directory_name(config)
-    return sweep.Entry(
-        config,
-        os.path.join(root, self.home, name),
-        seconds=costs.seconds(config),
-    )
 
 
 def plan(name: str, scale: str, root: str, data_root: str = 'data') -> Plan:
@@ -77,20 +70,30 @@ def plan(name: str, scale: str, root: str, data_root: str = 'data') -> Plan:
     UserError: if there is no such experiment or scale.
   """
   kind = grids.experiment(name).kind
+  scales.scale(scale)
   place = os.path.join(root, scale)
+  directory = os.path.join(place, name)
   if kind == grids.CHAIN:
-    entries = shown = [_chain_entry(scale, os.path.join(place, name))]
+    entries = [_chain_entry(scale, os.path.join(directory, name))]
+    shown = {entry.directory: entry.directory for entry in entries}
   else:
-    make_task = functools.cache(tasks.Task)
-    specs = _specs(name, scale, data_root)
-    entries = shown = [spec.entry(place, make_task) for spec in specs]
-  return Plan(
-      name,
-      scale,
-      os.path.join(place, name),
-      tuple(entries),
-      tuple(entry.directory for entry in shown),
-  )
+    entries, shown = _evaluations(name, scale, place, data_root)
+  return Plan(name, scale, directory, tuple(entries), shown)
+
+
+def _evaluations(name: str, scale: str, place: str, data_root: str):
+  """Returns the entries of evaluations, and where each is shown."""
+  make_task = functools.cache(tasks.Task)
+  entries, shown = [], {}
+  for spec in _specs(name, scale, data_root):
+    _, config = runs.resolve(spec.config, make_task=make_task)
+    run = os.path.join(spec.point.label, sweep.directory_name(config))
+    path = os.path.join(place, spec.point.of or name, run)
+    entries.append(
+        sweep.Entry(config, path, seconds=costs.seconds(config))
+    )
+    shown[path] = os.path.join(place, name, run)
+  return entries, shown
 
 
 def _chain_entry(scale: str, directory: str) -> sweep.Entry:
@@ -110,7 +113,7 @@ def _specs(name: str, scale: str, data_root: str) -> list[_Spec]:
   # Runs beside each other have different tasks: they need not wait for the
   # data of one another.
   return [
-      _Spec(os.path.join(point.of or name, point.label), config)
+      _Spec(point, config)
       for seed in range(num_seeds)
       for point in points
       if seed < point.max_seeds
@@ -126,7 +129,7 @@ def _configs(
     seed: int,
     data_root: str,
 ) -> Iterator[runs.RunConfig]:
-  """Yields the runs of a point: method by method, environment by environment."""
+  """Yields the runs of a point, environment by environment."""
   env_ids = (point.env_ids or experiment.env_ids)[: scale.max_envs]
   if not env_ids:
     return
@@ -235,7 +238,9 @@ def write(plan: Plan, command: str):
       'scale': plan.scale,
       'title': plan.experiment.title,
       'caption': caption(plan),
-      'runs': [os.path.relpath(run, plan.directory) for run in plan.shown],
+      'runs': [
+          os.path.relpath(run, plan.directory) for run in plan.shown.values()
+      ],
       'command': command,
   }
   advice = 'choose another root, or remove the directory to start again'

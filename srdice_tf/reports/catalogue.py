@@ -35,5 +35,6 @@ def duration(seconds: float) -> str:
 
 def failures(found: Mapping[str, str], total: int) -> str:
   """Returns a line for each run that failed, after one that counts them."""
-  lines = [f'{len(found)} of {total} runs failed; the same command tries again']
-  return '\n'.join(lines + [f'  {where}: {why}' for where, why in found.items()])
+  lines = [f'  {where}: {why}' for where, why in found.items()]
+  count = f'{len(found)} of {total} runs failed; the same command tries again'
+  return '\n'.join([count, *lines])
