@@ -50,8 +50,9 @@ _DATA_ROOT = common_flags.define_data_root()
 def main(_) -> int:
   num_workers = _WORKERS.value or len(os.sched_getaffinity(0))
   if _LIST.value:
+    cost = lambda name: planning.cost(name, _SCALE.value, num_workers)
     rows = [
-        (name, *planning.seconds(name, _SCALE.value), experiment.title)
+        (name, *cost(name), experiment.title)
         for name, experiment in grids.EXPERIMENTS.items()
     ]
     print(catalogue.table(rows, num_workers))
@@ -64,8 +65,9 @@ def main(_) -> int:
   print(f'runs in       {plan.directory}\n{planning.caption(plan)}', flush=True)
   command = shlex.join(['python', *sys.argv])
   found = campaign.run(plan, command, num_workers)
+  for label, evaluations in found.by_label.items():
+    print(f'{label}\n{study.table(evaluations)}'.lstrip())
   if found.evaluations:
-    print(study.table(found.evaluations))
     print(f'all numbers   {found.table}')
   if found.failures:
     print(catalogue.failures(found.failures, len(plan.entries)))

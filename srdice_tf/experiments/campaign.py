@@ -26,11 +26,13 @@ class Findings:
 
   Attributes:
     evaluations: of the runs that are done and that the experiment shows.
+    by_label: the same, by the label of their setting.
     failures: a line for each run that failed, by its directory.
     table: the CSV file of the evaluations.
   """
 
   evaluations: list[results.Evaluation]
+  by_label: dict[str, list[results.Evaluation]]
   failures: dict[str, str]
   table: str
 
@@ -147,7 +149,14 @@ class _Board:
     )
 
   def findings(self) -> Findings:
-    return Findings(self._evaluations(), self._failures, self._table)
+    by_label = {}
+    for entry in self._plan.entries:
+      if entry.directory in self._found:
+        found = by_label.setdefault(entry.label, [])
+        found.append(self._found[entry.directory])
+    return Findings(
+        self._evaluations(), by_label, self._failures, self._table
+    )
 
 
 def _copy(run: str, shown: str):

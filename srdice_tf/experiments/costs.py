@@ -10,8 +10,8 @@ _ENCODER, _SUCCESSOR, _W, _TD = 4.0e-3, 3.4e-3, 0.39e-3, 1.96e-3
 _DICE_STEP, _DICE_PAIR = 5.7e-3, 1.67e-5
 # The same with frames, by their convolutions.
 _FRAMES = {'encoder': 60e-3, 'successor': 40e-3, 'td': 30e-3, 'dice': 90e-3}
-_LINEAR, _TRIALS = 10.0, 48  # Of each setting that is tried; how many are.
-_PART = 1.0  # Of a part of a data set that is in memory.
+# A fit of linear_srdice, for each transition; fits if settings are chosen.
+_LINEAR, _TRIALS = 2e-4, 48
 START = 20.0  # Imports, and what is compiled.
 # Steps a second of an environment, with its policy.
 _SPEED = {
@@ -45,8 +45,10 @@ def seconds(config: runs.RunConfig) -> float:
   num_dice = len(algos & {'dual_dice', 'gradient_dice'})
   found += updates * num_dice * (_FRAMES['dice'] if is_frames else dice)
   if 'linear_srdice' in algos:
-    found += _LINEAR * (_TRIALS if values['select'] == 'flow' else 1)
-  return found if config.num_parts == 1 else _PART + _LINEAR / 10
+    num_fits = _TRIALS if values['select'] == 'flow' else 1
+    found += _LINEAR * num_fits * _size(config) / config.num_parts
+  # Parts of a data set share a process.
+  return found if config.num_parts == 1 else found - START + 1.0
 
 
 def data_seconds(config: runs.RunConfig) -> dict[tuple, float]:
@@ -58,7 +60,7 @@ def data_seconds(config: runs.RunConfig) -> dict[tuple, float]:
   speed = _SPEED.get(task.env_id, _OTHER_SPEED)
   if environments.has_frames(task.env_id):
     speed = _GAME_SPEED
-  size = task.num_transitions or settings.ALL[task.setting].num_transitions
+  size = _size(config)
   episodes = 2 * (task.truth_episodes or _ROLL_OUTS)
   truth = episodes * _HORIZON / (1.0 - task.gamma) / speed
   noise = tuple(getattr(task, name) for name in settings.NUMBERS)
@@ -69,6 +71,11 @@ def data_seconds(config: runs.RunConfig) -> dict[tuple, float]:
   }
 
 
+def _size(config: runs.RunConfig) -> int:
+  named = config.task.num_transitions
+  return named or settings.ALL[config.task.setting].num_transitions
+
+
 def _over_features(values) -> bool:
   """Whether DualDICE and GradientDICE take phi or psi."""
-  return values.changes().get('dice_inputs', '') in ('phi', 'psi')
+  return values['dice_inputs'] in ('phi', 'psi')

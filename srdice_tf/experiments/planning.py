@@ -1,5 +1,6 @@
 """An experiment at a scale, written out as runs with directories and costs."""
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -89,9 +90,9 @@ def _evaluations(name: str, scale: str, place: str, data_root: str):
     _, config = runs.resolve(spec.config, make_task=make_task)
     run = os.path.join(spec.point.label, sweep.directory_name(config))
     path = os.path.join(place, spec.point.of or name, run)
-    entries.append(
-        sweep.Entry(config, path, seconds=costs.seconds(config))
-    )
+    seconds = costs.seconds(config)
+    label = spec.point.label
+    entries.append(sweep.Entry(config, path, seconds=seconds, label=label))
     shown[path] = os.path.join(place, name, run)
   return entries, shown
 
@@ -180,39 +181,51 @@ def _size(fields: dict, budget: scales.Budget, scale: scales.Scale) -> int:
   return min(size, budget.num_transitions or size)
 
 
-def seconds(name: str, scale: str) -> tuple[int, float]:
-  """Returns how many runs an experiment has, and their time on one core."""
-  if grids.experiment(name).kind == grids.CHAIN:
+def cost(name: str, scale: str, num_workers: int = 1) -> tuple[int, float]:
+  """Returns how many runs an experiment has, and about their time.
+
+  Args:
+    name: of the experiment.
+    scale: name of the scale.
+    num_workers: runs at a time.
+  """
+  experiment = grids.experiment(name)
+  if experiment.kind == grids.CHAIN:
     return 1, _chain_entry(scale, '').seconds
   shared, total = {}, 0.0
   specs = _specs(name, scale, '')
   for spec in specs:
     total += costs.seconds(spec.config)
     shared |= costs.data_seconds(spec.config)
-  return len(specs), total + sum(shared.values())
+  at_once = 1 if experiment.is_timed else min(num_workers, len(specs) or 1)
+  return len(specs), (total + sum(shared.values())) / at_once
 
 
 def caption(plan: Plan) -> str:
   """Returns seeds, updates, batches and sizes, as a person reads them."""
   words = f'Scale {plan.scale}: {scales.scale(plan.scale).words}'
-  configs = [entry.config for entry in plan.entries]
   if plan.experiment.kind == grids.CHAIN:
-    (config,) = configs
+    (config,) = (entry.config for entry in plan.entries)
     return (
         f'{words}; {config.num_trials} trials, {config.num_steps:,} updates,'
         f' batch {config.batch_size}.'
     )
-  configs = [each for each in configs if isinstance(each, runs.RunConfig)]
-  seeds = {config.seed for config in configs}
-  groups = {}
-  for config in configs:
-    groups.setdefault(_schedule(config), set()).update(config.algos)
-  schedules = '; '.join(
-      f'{", ".join(a for a in plan.experiment.algos if a in algos)}: {schedule}'
-      for schedule, algos in groups.items()
-  )
-  num = f'{len(seeds)} seed{"s" if len(seeds) > 1 else ""}'
-  return f'{words}; {num}; {schedules}.'
+  groups, seeds = {}, set()
+  for entry in plan.entries:
+    if isinstance(entry.config, runs.RunConfig):
+      key = entry.label, _schedule(entry.config)
+      groups.setdefault(key, set()).update(entry.config.algos)
+      seeds.add(entry.config.seed)
+  schedules = [
+      f'{label and f"{label}, "}{_names(plan, algos)}: {schedule}'
+      for (label, schedule), algos in groups.items()
+  ]
+  num_seeds = f'{len(seeds)} seed{"s" if len(seeds) > 1 else ""}'
+  return f'{"; ".join([words, num_seeds, *schedules])}.'
+
+
+def _names(plan: Plan, algos: Collection[str]) -> str:
+  return ', '.join(name for name in plan.experiment.algos if name in algos)
 
 
 def _schedule(config: runs.RunConfig) -> str:

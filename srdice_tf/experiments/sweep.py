@@ -26,12 +26,14 @@ class Entry:
     directory: of the run.
     after: directories of runs that must be done before.
     seconds: about how long it takes on one core.
+    label: of the setting that it belongs to, among those of an experiment.
   """
 
   config: Any
   directory: str
   after: tuple[str, ...] = ()
   seconds: float = 0.0
+  label: str = ''
 
 
 def plan(

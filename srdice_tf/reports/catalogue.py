@@ -10,13 +10,13 @@ def table(rows: Iterable[tuple[str, int, float, str]], num_workers: int) -> str:
   """Returns the experiments as a table.
 
   Args:
-    rows: name, number of runs, seconds on one core, and title of each.
+    rows: name, number of runs, seconds, and title of each.
     num_workers: cores that are used.
   """
   return tables.format_table(
       ('experiment', 'runs', f'on {num_workers} cores', 'what'),
       [
-          [name, count, duration(seconds / min(num_workers, count or 1)), title]
+          [name, count, duration(seconds), title]
           for name, count, seconds, title in rows
       ],
   )

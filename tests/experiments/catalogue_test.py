@@ -94,15 +94,15 @@ def test_what_two_experiments_have_in_common_is_run_once(tmp_path):
 @pytest.mark.parametrize('scale', scales.SCALES)
 @pytest.mark.parametrize('name', grids.EXPERIMENTS)
 def test_every_experiment_has_a_cost(name, scale):
-  count, seconds = planning.seconds(name, scale)
+  count, seconds = planning.cost(name, scale)
   assert count >= 1 and seconds > 0
   if scale == 'smoke':
     assert count <= 3 and seconds < 120
 
 
 def test_costs_follow_the_numbers_of_steps():
-  _, paper = planning.seconds('hard', 'paper')
-  _, desk = planning.seconds('hard', 'desk')
+  _, paper = planning.cost('hard', 'paper')
+  _, desk = planning.cost('hard', 'desk')
   # DualDICE and GradientDICE: 250,000 steps of 40 ms, 7 tasks, 10 seeds.
   dice = 2 * 250_000 * 0.040 * 70
   assert dice < paper < 1.3 * dice
