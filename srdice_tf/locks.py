@@ -18,6 +18,10 @@ FILE_NAME = '.lock'
 _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
+class InUseError(errors.UserError):
+  """Another process holds the lock; later it will not."""
+
+
 class Lock:
   """A lock that is held until `release`."""
 
@@ -32,7 +36,7 @@ class Lock:
         read-only has no file to lock, and nobody who writes.
 
     Raises:
-      UserError: if another process holds it; it is named.
+      InUseError: if another process holds it; it is named.
     """
     self._file = None
     path = os.path.join(directory, FILE_NAME)
@@ -52,7 +56,7 @@ class Lock:
     except BlockingIOError:
       reason = self._holder()
       self._file.close()
-      raise errors.UserError(field, directory, reason) from None
+      raise InUseError(field, directory, reason) from None
     except OSError as error:
       self._file.close()
       raise errors.UserError(
@@ -103,3 +107,18 @@ class Lock:
     except (ValueError, KeyError, TypeError):
       who = 'another process'  # It took the lock a moment ago.
     return f'is in use by {who}; wait for it or choose another directory'
+
+
+def is_held(directory: str) -> bool:
+  """Returns whether a process works in a directory; a guess for those who wait.
+
+  A lock of a process that died is not held.
+  """
+  try:
+    with open(os.path.join(directory, FILE_NAME)) as file:
+      fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+  except BlockingIOError:
+    return True
+  except OSError:
+    pass  # Nobody has made it yet, or nobody can.
+  return False

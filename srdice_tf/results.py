@@ -107,6 +107,8 @@ class MethodResult:
     method: name of the estimator.
     value: its estimate of R(pi); NaN if it diverged.
     seconds: of training, shared phases included.
+    phase_seconds: the same, phase by phase in their order; a phase that
+      several methods share is in the result of each.
     diverged: whether its numbers ceased to be finite.
     interval: low and high of the 95% interval; None if there is none.
     standard_error: of the value, by the same bootstrap.
@@ -127,6 +129,7 @@ class MethodResult:
   method: str
   value: float
   seconds: float = 0.0
+  phase_seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
   diverged: bool = False
   interval: tuple[float, float] | None = None
   standard_error: float | None = None

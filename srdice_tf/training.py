@@ -131,9 +131,13 @@ class PhaseTrainer(tf.Module):
     is_known = phase in self._progress
     return int(self._progress[phase].reported) if is_known else 0
 
+  def phase_seconds(self, method: str) -> dict[str, float]:
+    """Returns the time that training took, by the estimator's phases."""
+    return {part.name: float(part.seconds) for part in self._parts(method)}
+
   def seconds_of(self, method: str) -> float:
     """Returns the time that the training of an estimator's phases took."""
-    return sum(float(progress.seconds) for progress in self._parts(method))
+    return sum(self.phase_seconds(method).values())
 
   def seconds_left(self) -> float | None:
     """Returns how long the rest takes; None before the first steps.

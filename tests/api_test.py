@@ -63,6 +63,14 @@ def test_value_ratios_and_what_they_are_worth(chain, evaluation):
   assert evaluation.num_transitions == chain.problem.size
 
 
+def test_seconds_are_told_phase_by_phase(evaluation):
+  srdice, deep_td = evaluation['srdice'], evaluation['deep_td']
+  assert list(srdice.phase_seconds) == ['encoder', 'successor', 'srdice']
+  assert all(seconds > 0.0 for seconds in srdice.phase_seconds.values())
+  assert srdice.seconds == sum(srdice.phase_seconds.values())
+  assert deep_td.phase_seconds == {'deep_td': deep_td.seconds}
+
+
 def test_episodes_are_data(chain, policy):
   episode = srdice_tf.Episode(
       observations=np.array([0, 1, 2, 1]),

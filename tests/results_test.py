@@ -15,6 +15,7 @@ _SRDICE = results.MethodResult(
     'srdice',
     1.5,
     seconds=4.0,
+    phase_seconds={'successor': 3.0, 'srdice': 1.0},
     interval=(1.0, 2.0),
     standard_error=0.25,
     diagnostics=results.RatioDiagnostics(9, 1.0, None, 4.5, 0.5, 0.0, 3.0, 0.0),
@@ -50,6 +51,17 @@ def test_json_and_back():
   assert found['srdice'].curve.estimates == (1.0, 1.5)
   assert found['srdice'].ratios is None and found['srdice'].estimator is None
   assert found.truth == TRUTH and found.behaviour is None
+
+
+def test_results_of_before_have_no_phases():
+  content = _written()
+  for method in content['methods']:
+    del method['phase_seconds']
+  content.pop('checksum')
+  content['checksum'] = results._checksum(content)
+  found = results.from_json(content, 'result.json', 'remove it')
+  assert found['srdice'].seconds == 4.0
+  assert found['srdice'].phase_seconds == {}
 
 
 def test_numbers_that_are_not_finite_survive():

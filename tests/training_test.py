@@ -196,6 +196,8 @@ def test_seconds_are_those_of_training(chain, monkeypatch, tmp_path):
   estimator.estimate = lambda: tick(7.0)
   trainer.run(lambda _: (left.append(trainer.seconds_left()), tick(100.0)))
   assert trainer.seconds_of('ticking') == 4 * 2.0 + 8 * 0.5 + 10 * 9.0
+  parts = {'slow': 4 * 2.0, 'quick': 8 * 0.5, 'last': 10 * 9.0}
+  assert trainer.phase_seconds('ticking') == parts
   # The last two steps come with an estimate, a report and a checkpoint.
   assert left[-2] == 2 * 9.0 + 7.0 + 100.0 + 5.0
 

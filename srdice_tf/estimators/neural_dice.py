@@ -5,12 +5,17 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
+from srdice_tf import errors
 from srdice_tf import losses
+from srdice_tf import ranges
 from srdice_tf.estimators import config_fields
 from srdice_tf.estimators import interface
 from srdice_tf.estimators import phases
 from srdice_tf.estimators import problems
 from srdice_tf.networks import layers
+from srdice_tf.networks import vector_inputs
+
+STATES_ACTIONS, PHI, PSI = 'states_actions', 'phi', 'psi'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,33 +26,106 @@ class NeuralDICEConfig(
     config_fields.RatioMinibatches,
     config_fields.Ratios,
 ):
-  """Networks f and w, and their training."""
+  """Networks f and w, and their training.
+
+  Attributes:
+    dice_inputs: What f and w of DualDICE and GradientDICE take: states_actions,
+      or phi or psi, trained as for SR-DICE and then frozen.
+    dice_linear: Whether f and w of DualDICE and GradientDICE are linear in what
+      they take, without a bias, instead of networks.
+  """
+
+  dice_inputs: str = ranges.one_of((STATES_ACTIONS, PHI, PSI), STATES_ACTIONS)
+  dice_linear: bool = False
 
   def needed_bytes(self):
     return {**super().needed_bytes(), 'ratio_batch_size': self.bytes_of_batch}
 
+  @property
+  def step_cost(self) -> float:
+    """What a step costs; see Phase."""
+    functions = 0.1 if self.dice_linear else 1.6
+    features = 0.0 if self.dice_inputs == STATES_ACTIONS else 0.7
+    return (functions + features) * self.ratio_batch_size
+
 
 class NeuralDICE(interface.RatioEstimator):
-  """Ratio w(s, a), a network of its own, beside an adversary f(s, a)."""
+  """Ratio w(s, a), a network of its own, beside an adversary f(s, a).
+
+  Both may be functions of features of (s, a), and linear: see the config.
+  """
 
   ACTIVATION: str
 
   def __init__(self, problem, config, seed, shared):
     super().__init__(problem, config, seed, shared)
-    network = lambda: problem.inputs.network(
-        1, config, self.init_rng, self.ACTIVATION
-    )
+    self._check_inputs()
+    # None if f and w take (s, a) as it is.
+    self._representation = None
+    if config.dice_inputs != STATES_ACTIONS:
+      self._representation = shared.representation
     adam = lambda: layers.adam(self._learning_rate(), config.adam_epsilon)
-    self._f, self._w = network(), network()
+    self._f, self._w = self._network(), self._network()
     self._f_optimizer, self._w_optimizer = adam(), adam()
-    cost = 1.6 * config.ratio_batch_size
     self.phases = (
-        phases.Phase(self.NAME, config.updates, self._step, cost=cost),
+        *self._feature_phases(),
+        phases.Phase(
+            self.NAME, config.updates, self._step, cost=config.step_cost
+        ),
     )
     self._known_weights = np.empty(0)
     self._known_ratios = None
     self._interim_ratios = None
     self._at = None
+
+  @classmethod
+  def shared_parts(cls, config):
+    is_plain = config.dice_inputs == STATES_ACTIONS
+    own = () if is_plain else ('representation',)
+    return (*own, *super().shared_parts(config))
+
+  def _check_inputs(self):
+    """Raises an error if frames are to be anything but networks' inputs.
+
+    Their phi does not know the action, and networks over psi would not be
+    linear in the actions' probabilities.
+    """
+    expected = {'dice_inputs': STATES_ACTIONS, 'dice_linear': False}
+    for name, value in expected.items():
+      found = getattr(self.config, name)
+      if not self.problem.has_vectors and found != value:
+        raise errors.UserError(
+            name, found, f'states are frames; expected {value}'
+        )
+
+  def _network(self) -> tf.keras.Model:
+    """Returns f or w, from its inputs [B, ...] to [B, 1]."""
+    config, inputs = self.config, self.problem.inputs
+    if self._representation is None and not config.dice_linear:
+      return inputs.network(1, config, self.init_rng, self.ACTIVATION)
+    size = inputs.size
+    if self._representation is not None:
+      size = self._representation.config.num_features
+    if config.dice_linear:
+      return layers.linear(size, self.init_rng)
+    hidden = [config.hidden_units] * config.hidden_layers
+    return layers.mlp(size, hidden, 1, self.init_rng, self.ACTIVATION)
+
+  def _feature_phases(self) -> tuple[phases.Phase, ...]:
+    """Returns the phases that train what f and w take; phi needs no psi."""
+    if self._representation is None:
+      return ()
+    encoder, successor = self._representation.phases
+    is_phi = self.config.dice_inputs == PHI
+    return (encoder,) if is_phi else (encoder, successor)
+
+  def _inputs_of(self, pairs: vector_inputs.Inputs) -> vector_inputs.Inputs:
+    """Returns what f and w take of pairs (s, a): themselves, or phi or psi."""
+    if self._representation is None:
+      return pairs
+    is_phi = self.config.dice_inputs == PHI
+    features = self._representation
+    return features.encode(pairs) if is_phi else features.successor(pairs)
 
   def _learning_rate(self) -> float:
     """Returns the rate of f and w."""
@@ -58,11 +136,19 @@ class NeuralDICE(interface.RatioEstimator):
     raise NotImplementedError
 
   def _sample(self):
-    """Returns transitions and as many pairs (s0, a0), for one update."""
+    """Returns transitions and as many pairs (s0, a0), for one update.
+
+    The pairs are as f and w take them: features are computed once for both.
+    """
     self._count_update()
     size = self.config.ratio_batch_size
     batch = self.problem.sample(size, self.rng)
-    return batch, self.problem.sample_starts(size, self.rng)
+    starts = self.problem.sample_starts(size, self.rng)
+    batch = batch._replace(
+        inputs=self._inputs_of(batch.inputs),
+        next_inputs=self._inputs_of(batch.next_inputs),
+    )
+    return batch, self._inputs_of(starts)
 
   def _values(self, batch, starts) -> losses.DiceValues:
     f = self._f(
@@ -73,7 +159,7 @@ class NeuralDICE(interface.RatioEstimator):
     return losses.DiceValues(w, now, after, start)
 
   def ratio(self, inputs):
-    return self._w(inputs)[:, 0]
+    return self._w(self._inputs_of(inputs))[:, 0]
 
   def _ratios_at(self, index):
     if self._at is None:
@@ -95,9 +181,10 @@ class NeuralDICE(interface.RatioEstimator):
 
     With many frames that takes minutes, and a report needs them several times.
     """
-    weights = np.concatenate(
-        [v.numpy().ravel() for v in self._w.trainable_variables]
-    )
+    variables = list(self._w.trainable_variables)
+    if self._representation is not None:
+      variables += self._representation.trainable_variables
+    weights = np.concatenate([v.numpy().ravel() for v in variables])
     if not np.array_equal(weights, self._known_weights):
       self._known_weights, self._known_ratios = weights, super().ratios()
     return self._known_ratios

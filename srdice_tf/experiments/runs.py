@@ -1,5 +1,6 @@
 """One off-policy evaluation, from a config to a run directory."""
 
+from collections.abc import Callable
 import dataclasses
 import os
 
@@ -91,9 +92,16 @@ class RunConfig:
 
 
 def resolve(
-    config: RunConfig, server_timeout: float = _TIMEOUT
+    config: RunConfig,
+    server_timeout: float = _TIMEOUT,
+    make_task: Callable[[tasks.TaskConfig], tasks.Task] = tasks.Task,
 ) -> tuple[tasks.Task, RunConfig]:
   """Returns the task, and the run with nothing left open.
+
+  Args:
+    config: what to run.
+    server_timeout: seconds to wait for the server at `reverb_address`.
+    make_task: makes the task, or knows it from another run.
 
   Raises:
     UserError: if a field that was set differs from the data's description.
@@ -112,7 +120,7 @@ def resolve(
   task_config, seed = config.task, config.seed
   if found:
     task_config, seed = found.follow(task_config, seed)
-  task = tasks.Task(task_config)
+  task = make_task(task_config)
   if found:
     found.check_policy(config.task, task.config)
   config = dataclasses.replace(config, task=task.config, seed=seed or 0)

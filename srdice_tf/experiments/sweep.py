@@ -4,13 +4,16 @@ import collections
 from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
+import functools
 import os
+from typing import Any
 
 from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import runs
+from srdice_tf.experiments import tasks
 
 TABLE = 'results.csv'
 _TIMEOUT = 30.0  # Seconds.
@@ -18,18 +21,24 @@ _TIMEOUT = 30.0  # Seconds.
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-  """A run of a sweep.
+  """A run of a sweep, and the directory where it is kept.
 
   Attributes:
-    config: with nothing left open.
-    directory: where the run is kept.
+    config: a RunConfig; experiments have entries of other kinds, too.
+    directory: of the run.
     names_data: whether the user said where the data are; if not, they are
       named by their whole description.
+    after: directories of runs that must be done before.
+    seconds: about how long it takes on one core.
+    label: of the setting that it belongs to, among those of an experiment.
   """
 
-  config: runs.RunConfig
+  config: Any
   directory: str
   names_data: bool = False
+  after: tuple[str, ...] = ()
+  seconds: float = 0.0
+  label: str = ''
 
 
 def plan(
@@ -43,9 +52,11 @@ def plan(
     UserError: if a config does not fit the data it names, or two would be kept
       in one directory.
   """
+  # Seeds, parts and methods have the same policies.
+  make_task = functools.cache(tasks.Task)
   entries = []
   for given in configs:
-    _, config = runs.resolve(given, server_timeout)
+    _, config = runs.resolve(given, server_timeout, make_task)
     directory = os.path.join(root, directory_name(config))
     names_data = bool(given.dataset_dir or given.reverb_address)
     entries.append(Entry(config, directory, names_data))

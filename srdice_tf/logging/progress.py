@@ -89,6 +89,11 @@ class Progress:
     self._line.seconds_left, self._line.fields = seconds_left, fields
     self._draw(lambda: self._line.update(done - self._line.n))
 
+  def say(self, text: str) -> None:
+    """Writes a line; on a terminal above the progress line."""
+    if not _is_off.get():
+      self._draw(lambda: self._line.write(text, file=sys.stderr))
+
   def expect(self, total: int) -> None:
     """Changes the amount of work, if it is known only on the way."""
     self._line.total = total

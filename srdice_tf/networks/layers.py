@@ -43,6 +43,15 @@ def mlp(
   return model
 
 
+def linear(
+    num_inputs: int, rng: np.random.Generator
+) -> tf.keras.Sequential:
+  """Returns the function w.x from [B, inputs] to [B, 1], without a bias."""
+  model = tf.keras.Sequential([dense(1, num_inputs, rng, use_bias=False)])
+  model.build([None, num_inputs])
+  return model
+
+
 class Adam(tf.keras.optimizers.legacy.Adam):
   """PyTorch's Adam: epsilon is added to the bias-corrected root.
 

@@ -1,0 +1,79 @@
+"""Runs an experiment of the paper, as a grid of resumable runs.
+
+  python binaries/run_experiment.py --list
+  python binaries/run_experiment.py --experiment=hard
+
+Killed at any moment, the same command resumes.
+"""
+
+from srdice_tf.logging import quiet
+
+quiet.install()
+
+import os
+import shlex
+import sys
+
+from absl import flags
+
+from binaries import cli
+from binaries import common_flags
+from srdice_tf.experiments import campaign
+from srdice_tf.experiments import grids
+from srdice_tf.experiments import planning
+from srdice_tf.experiments import scales
+from srdice_tf.reports import catalogue
+from srdice_tf.reports import study
+
+_EXPERIMENT = flags.DEFINE_string(
+    'experiment', None, f'Experiment: {", ".join(grids.EXPERIMENTS)}.'
+)
+_LIST = flags.DEFINE_boolean(
+    'list', False, 'Only list the experiments with their cost at --scale.'
+)
+_SCALE = flags.DEFINE_string(
+    'scale', 'desk',
+    'How much is run: '
+    + ', '.join(f'{name} ({s.words})' for name, s in scales.SCALES.items())
+    + '.',
+)
+_WORKERS = flags.DEFINE_integer(
+    'workers', 0, 'Runs at a time, each on a core; 0 for one a core.', 0, 10_000
+)
+_ROOT = flags.DEFINE_string(
+    'root', os.path.join('runs', 'experiments'),
+    'Directory of all experiments, below it one for each scale.',
+)
+_DATA_ROOT = common_flags.define_data_root()
+
+
+def main(_) -> int:
+  num_workers = _WORKERS.value or len(os.sched_getaffinity(0))
+  if _LIST.value:
+    cost = lambda name: planning.cost(name, _SCALE.value, num_workers)
+    rows = [
+        (name, *cost(name), experiment.title)
+        for name, experiment in grids.EXPERIMENTS.items()
+    ]
+    print(catalogue.table(rows, num_workers))
+    return 0
+  if _EXPERIMENT.value is None:
+    raise flags.Error('flag --experiment must be given; --list shows all')
+  plan = planning.plan(
+      _EXPERIMENT.value, _SCALE.value, _ROOT.value, _DATA_ROOT.value
+  )
+  print(f'runs in       {plan.directory}\n{planning.caption(plan)}', flush=True)
+  command = shlex.join(['python', *sys.argv])
+  found = campaign.run(plan, command, num_workers)
+  for label, evaluations in found.by_label.items():
+    print(f'{label}\n{study.table(evaluations)}'.lstrip())
+  if found.evaluations:
+    print(f'all numbers   {found.table}')
+  if found.failures:
+    print(catalogue.failures(found.failures, len(plan.entries)))
+    return 1
+  return 0
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,171 @@
+"""An experiment from its plan to its table, by any executor."""
+
+from collections.abc import Callable
+import dataclasses
+import os
+import shutil
+import time
+
+from srdice_tf import config_file
+from srdice_tf import errors
+from srdice_tf import results
+from srdice_tf.evaluation import tidy
+from srdice_tf.experiments import executors
+from srdice_tf.experiments import jobs
+from srdice_tf.experiments import planning
+from srdice_tf.experiments import result_file
+from srdice_tf.experiments import sweep
+from srdice_tf.logging import progress
+
+_LOGS = 'logs'
+
+
+@dataclasses.dataclass(frozen=True)
+class Findings:
+  """What the runs of an experiment came to.
+
+  Attributes:
+    evaluations: of the runs that are done and that the experiment shows.
+    by_label: the same, by the label of their setting.
+    failures: a line for each run that failed, by its directory.
+    table: the CSV file of the evaluations.
+  """
+
+  evaluations: list[results.Evaluation]
+  by_label: dict[str, list[results.Evaluation]]
+  failures: dict[str, str]
+  table: str
+
+
+def run(
+    plan: planning.Plan,
+    command: str = '',
+    num_workers: int = 0,
+    execute: Callable = executors.run_local,
+) -> Findings:
+  """Runs what is not done yet.
+
+  Args:
+    plan: the runs.
+    command: that a person gave, for experiment.json.
+    num_workers: runs at a time; 0 for as many as there are cores.
+    execute: the executor.
+
+  Raises:
+    UserError: if the directory holds another experiment.
+  """
+  planning.write(plan, command)
+  num_workers = num_workers or len(os.sched_getaffinity(0))
+  if plan.experiment.is_timed:
+    num_workers = 1
+  board = _Board(plan, num_workers)
+  with progress.Progress(
+      len(plan.entries), 'runs', f'{plan.name} ({plan.scale})'
+  ) as bar:
+    board.show_on(bar)
+    todo = board.read_finished()
+    logs = os.path.join(plan.directory, _LOGS)
+    if todo:
+      execute(todo, board.on_outcome, board.on_wait, num_workers, logs)
+    board.on_wait([])
+  return board.findings()
+
+
+class _Board:
+  """Knows how far the runs are, and keeps the table."""
+
+  def __init__(self, plan: planning.Plan, num_workers: int):
+    self._plan = plan
+    self._num_workers = num_workers
+    self._found: dict[str, results.Evaluation] = {}
+    self._failures: dict[str, str] = {}
+    self._left = {entry.directory: entry for entry in plan.entries}
+    self._begun = {}
+    self._expected = self._taken = 0.0  # Seconds of runs that were done here.
+
+  def show_on(self, bar: progress.Progress):
+    self._bar = bar
+
+  def read_finished(self) -> list[sweep.Entry]:
+    """Reads what earlier runs found; returns the entries that are left."""
+    for entry in self._plan.entries:
+      try:
+        if jobs.found(entry) is not None:
+          self.on_outcome(entry, jobs.DONE, '')
+      except errors.UserError as error:
+        self.on_outcome(entry, jobs.FAILED, str(error))
+    return [e for e in self._plan.entries if e.directory in self._left]
+
+  def on_outcome(self, entry: sweep.Entry, status: str, text: str):
+    """Notes what became of a run; writes the table."""
+    self._left.pop(entry.directory, None)
+    begun = self._begun.pop(entry.directory, None)
+    if status == jobs.DONE:
+      if begun is not None:
+        self._expected += entry.seconds
+        self._taken += time.monotonic() - begun
+      try:
+        self._keep(entry)
+      except errors.UserError as error:
+        status, text = jobs.FAILED, str(error)
+    if status == jobs.FAILED:
+      self._failures[entry.directory] = text
+      self._bar.say(f'failed        {entry.directory}: {text}')
+
+  def _keep(self, entry: sweep.Entry):
+    evaluation = jobs.found(entry)
+    if evaluation is not None and entry.directory in self._plan.shown:
+      self._found[entry.directory] = evaluation
+      _copy(entry.directory, self._plan.shown[entry.directory])
+      tidy.write(self._table, self._evaluations())
+
+  @property
+  def _table(self) -> str:
+    return os.path.join(self._plan.directory, sweep.TABLE)
+
+  def _evaluations(self) -> list[results.Evaluation]:
+    shown = self._plan.shown
+    return [self._found[path] for path in shown if path in self._found]
+
+  def on_wait(self, running):
+    """Draws the line of the whole grid."""
+    now = time.monotonic()
+    for entry in running:
+      self._begun.setdefault(entry.directory, now)
+    pace = self._taken / self._expected if self._expected else 1.0
+    left = 0.0
+    for path, entry in self._left.items():
+      expected = entry.seconds * pace
+      spent = now - self._begun.get(path, now)
+      left += max(expected - spent, 0.1 * expected)
+    num_done = (
+        len(self._plan.entries) - len(self._left) - len(self._failures)
+    )
+    self._bar.update(
+        num_done,
+        left / self._num_workers,
+        running=len(running),
+        failed=len(self._failures),
+    )
+
+  def findings(self) -> Findings:
+    by_label = {}
+    for entry in self._plan.entries:
+      if entry.directory in self._found:
+        found = by_label.setdefault(entry.label, [])
+        found.append(self._found[entry.directory])
+    return Findings(
+        self._evaluations(), by_label, self._failures, self._table
+    )
+
+
+def _copy(run: str, shown: str):
+  """Copies what a run found to where another experiment shows it."""
+  if run == shown:
+    return
+  os.makedirs(shown, exist_ok=True)
+  # The result comes last: with it the copy is whole.
+  for name in (config_file.FILE_NAME, result_file.FILE_NAME):
+    path = os.path.join(shown, name)
+    shutil.copyfile(os.path.join(run, name), f'{path}.tmp')
+    os.replace(f'{path}.tmp', path)

@@ -1,0 +1,161 @@
+"""How much of an experiment is run, as data: the paper's, overnight, a test."""
+
+from collections.abc import Mapping
+import dataclasses
+import difflib
+from typing import Any
+
+from srdice_tf import errors
+from srdice_tf.experiments import grids
+
+
+@dataclasses.dataclass(frozen=True)
+class MethodGroup:
+  """Methods that share a run, and with it what they have in common.
+
+  Attributes:
+    algos: of which those that an experiment names are run.
+    values: their hyper-parameters, beyond the budget's.
+  """
+
+  algos: tuple[str, ...]
+  values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Budget:
+  """What runs on one kind of observations may cost.
+
+  Attributes:
+    preset: of the hyper-parameters.
+    groups: a run for each of them; other methods have a run together.
+    values: hyper-parameters, beyond the preset's.
+    task: fields of the TaskConfig.
+    num_transitions: of a data set, if its setting's or fewer; 0 for no limit.
+  """
+
+  preset: str = 'paper'
+  groups: tuple[MethodGroup, ...] = ()
+  values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  task: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  num_transitions: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+  """How much of the paper's numbers is run.
+
+  Attributes:
+    words: what it is for.
+    vectors: budget of runs on vectors.
+    frames: budget of runs on frames.
+    chain: fields of the ChainConfig.
+    rewards: fields of the random rewards' config.
+    max_seeds: of each run.
+    max_points: settings of an experiment, the first ones.
+    max_envs: environments of an experiment, the first ones.
+    max_parts: of a data set.
+    fewer_transitions: divides the sizes that experiments name.
+  """
+
+  words: str
+  vectors: Budget
+  frames: Budget
+  chain: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  rewards: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  max_seeds: int = 10
+  max_points: int = 100
+  max_envs: int = 100
+  max_parts: int = 100
+  fewer_transitions: int = 1
+
+
+_SR, _DICE = grids.SR_METHODS, grids.DICE_METHODS
+_APART = MethodGroup(_SR), MethodGroup(_DICE)
+_TINY = {
+    'encoder_steps': 200,
+    'successor_steps': 200,
+    'updates': 200,
+    'num_features': 16,
+    'hidden_units': 16,
+    'batch_size': 32,
+    'ratio_batch_size': 32,
+    'start_pool': 64,
+    'bootstrap_draws': 20,
+}
+_TINY_TASK = {'truth_episodes': 2}
+
+SCALES: dict[str, Scale] = {
+    'paper': Scale(
+        "the paper's numbers",
+        Budget(groups=_APART, task={'truth_episodes': 100}),
+        Budget(groups=_APART, task={'truth_episodes': 100}),
+    ),
+    'desk': Scale(
+        'what two cores do overnight',
+        Budget(
+            groups=(
+                MethodGroup(_SR),
+                MethodGroup(_DICE, {'ratio_batch_size': 256}),
+            )
+        ),
+        Budget(
+            preset='fixed',
+            groups=_APART,
+            values={
+                'encoder_steps': 5_000,
+                'successor_steps': 20_000,
+                'updates': 20_000,
+            },
+            task={'truth_episodes': 100},
+            num_transitions=100_000,
+        ),
+        max_seeds=3,
+    ),
+    'smoke': Scale(
+        'the whole path in two minutes, no result',
+        Budget(
+            groups=(MethodGroup(_SR + _DICE),),
+            values=_TINY,
+            task=_TINY_TASK,
+            num_transitions=1_000,
+        ),
+        Budget(
+            preset='quick',
+            groups=(MethodGroup(_SR + _DICE),),
+            values={
+                **_TINY,
+                'encoder_steps': 2,
+                'successor_steps': 2,
+                'updates': 2,
+                'batch_size': 4,
+                'ratio_batch_size': 4,
+                'second_filters': 8,
+            },
+            task=_TINY_TASK,
+            num_transitions=200,
+        ),
+        chain={'num_trials': 2, 'num_steps': 500},
+        rewards={'num_rewards': 20, 'num_trajectories': 2},
+        max_seeds=1,
+        max_points=2,
+        max_envs=1,
+        max_parts=3,
+        fewer_transitions=10,
+    ),
+}
+
+
+def scale(name: str) -> Scale:
+  """Returns a scale by its name.
+
+  Raises:
+    UserError: if there is none of that name.
+  """
+  if name in SCALES:
+    return SCALES[name]
+  near = difflib.get_close_matches(name, SCALES, n=1)
+  advice = f'; the nearest is {near[0]}' if near else ''
+  raise errors.UserError(
+      'scale', name, f'there are {", ".join(SCALES)}{advice}'
+  )

@@ -1,0 +1,85 @@
+"""End-to-end tests of run_experiment."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+
+
+def _start(tmp_path, **flags):
+  flags = {
+      'root': tmp_path / 'runs', 'data_root': tmp_path / 'data', **flags
+  }
+  arguments = [f'--{name}={value}' for name, value in flags.items()]
+  return subprocess.Popen(
+      [sys.executable, 'binaries/run_experiment.py', *arguments],
+      cwd=_ROOT,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      text=True,
+  )
+
+
+def _run(tmp_path, **flags):
+  process = _start(tmp_path, **flags)
+  output, errors = process.communicate(timeout=280)
+  return process.returncode, output, errors
+
+
+def test_an_experiment_stops_on_ctrl_c_and_goes_on(tmp_path):
+  flags = {'experiment': 'coverage', 'scale': 'smoke'}
+  process = _start(tmp_path, **flags)
+  logs = tmp_path / 'runs' / 'smoke' / 'coverage' / 'logs'
+  end = time.monotonic() + 120
+  while not (logs.exists() and os.listdir(logs)):
+    assert time.monotonic() < end and process.poll() is None
+    time.sleep(0.1)
+  process.send_signal(signal.SIGINT)
+  _, errors = process.communicate(timeout=60)
+  assert process.returncode == 130
+  assert 'interrupted: the same command resumes' in errors
+  code, output, errors = _run(tmp_path, **flags)
+  assert code == 0, errors
+  assert 'coverage (smoke) 100% 3/3 runs' in errors
+  assert 'running 0 failed 0' in errors
+  assert 'Scale smoke' in output and '1 seed' in output
+  assert 'results.csv' in output
+
+
+def test_a_failed_run_is_told_and_the_exit_code_is_1(tmp_path):
+  flags = {'experiment': 'coverage', 'scale': 'smoke', 'workers': 1}
+  run_dir = tmp_path / 'runs/smoke/coverage/Pendulum-v1_hard_linear_srdice'
+  (run_dir / 'seed0_part1').mkdir(parents=True)
+  (run_dir / 'seed0_part1' / 'result.json').write_text('{}')
+  code, output, errors = _run(tmp_path, **flags)
+  assert code == 1
+  assert '1 of 3 runs failed; the same command tries again' in output
+  assert 'holds result.json of a run, but no config.json' in output
+  assert 'failed 1' in errors
+
+
+@pytest.mark.parametrize(
+    ('flags', 'code', 'words'),
+    [
+        ({'experiment': 'hrad'}, 1, '--experiment=hrad: there is no such'),
+        ({'experiment': 'hard', 'scale': 'x'}, 1, '--scale=x: there are paper'),
+        ({}, 2, 'flag --experiment must be given'),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path, flags, code, words):
+  found, output, errors = _run(tmp_path, **flags)
+  assert found == code and not output
+  assert words in errors and len(errors.splitlines()) == 1
+
+
+def test_the_list_shows_every_experiment_with_its_cost(tmp_path):
+  code, output, _ = _run(tmp_path, list='true', workers=2)
+  assert code == 0
+  heading, _, *lines = output.splitlines()
+  assert 'on 2 cores' in heading
+  assert len(lines) == 16 and any(line.startswith('hard ') for line in lines)

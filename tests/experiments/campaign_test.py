@@ -1,0 +1,73 @@
+"""Tests of whole experiments, at the scale that is made for it."""
+
+import json
+import os
+import shutil
+
+import pandas as pd
+import pytest
+
+from srdice_tf.experiments import campaign
+from srdice_tf.experiments import grids
+from srdice_tf.experiments import jobs
+from srdice_tf.experiments import planning
+from srdice_tf.experiments import result_file
+from srdice_tf.logging import progress
+
+
+def _run_here(entries, on_outcome, on_wait, num_workers, log_dir):
+  """The smallest executor: in this process, in order."""
+  del num_workers, log_dir
+  for entry in entries:
+    on_wait([entry])
+    on_outcome(entry, *jobs.attempt(entry, {}))
+
+
+@pytest.fixture(scope='module', name='roots')
+def _roots(tmp_path_factory):
+  """Directories of runs and data that the experiments share."""
+  path = tmp_path_factory.mktemp('smoke')
+  return str(path / 'runs'), str(path / 'data')
+
+
+def _run(name, roots, execute=_run_here):
+  root, data_root = roots
+  plan = planning.plan(name, 'smoke', root, data_root)
+  with progress.off():
+    return plan, campaign.run(plan, 'a command', execute=execute)
+
+
+@pytest.mark.parametrize('name', grids.EXPERIMENTS)
+def test_smoke(name, roots):
+  plan, found = _run(name, roots)
+  assert not found.failures
+  with open(os.path.join(plan.directory, planning.FILE_NAME)) as file:
+    described = json.load(file)
+  for run in described['runs']:
+    assert os.path.isdir(os.path.join(plan.directory, run))
+  if not found.evaluations:
+    return
+  frame = pd.read_csv(found.table)
+  methods = {m for e in found.evaluations for m in e.methods}
+  assert set(frame['method']) == methods
+  # All of it is there: nothing is run again.
+  again = _run(name, roots, execute=None)[1]
+  assert again.evaluations == found.evaluations
+
+
+def test_a_damaged_result_is_one_line_and_the_rest_is_kept(tmp_path):
+  roots = str(tmp_path / 'runs'), str(tmp_path / 'data')
+  plan, found = _run('coverage', roots)
+  assert len(found.evaluations) == 3
+  path = os.path.join(plan.entries[1].directory, result_file.FILE_NAME)
+  shutil.copy(path, f'{path}.whole')
+  with open(path, 'r+') as file:
+    file.truncate(100)
+  found = _run('coverage', roots, execute=None)[1]
+  assert list(found.failures) == [plan.entries[1].directory]
+  (text,) = found.failures.values()
+  assert 'cannot be read as JSON' in text and 'remove it' in text
+  assert len(found.evaluations) == 2
+  shutil.move(f'{path}.whole', path)
+  found = _run('coverage', roots, execute=None)[1]
+  assert not found.failures and len(found.evaluations) == 3

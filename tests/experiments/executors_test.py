@@ -1,0 +1,174 @@
+"""Tests of runs in processes of their own, on the chain."""
+
+import dataclasses
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+from srdice_tf import locks
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.experiments import executors
+from srdice_tf.experiments import grids
+from srdice_tf.experiments import jobs
+from srdice_tf.experiments import runs
+from srdice_tf.experiments import sweep
+from srdice_tf.experiments import tasks
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+_TASK = tasks.TaskConfig(
+    'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5
+)
+_VALUES = hyperparameters.Hyperparameters(linear_ridge=1e-6, bootstrap_draws=20)
+
+
+def _entries(path, grid, algo='linear_srdice', **values):
+  config = runs.RunConfig(
+      _TASK,
+      (algo,),
+      _VALUES.replace(**values),
+      0,
+      data_root=str(path / 'data'),
+  )
+  return sweep.plan(grids.configs(config, grid), str(path / 'runs'))
+
+
+class _Log:
+  """Notes what an executor reports."""
+
+  def __init__(self):
+    self.outcomes, self.most = {}, 0
+
+  def on_outcome(self, entry, status, text):
+    self.outcomes[entry.directory] = status, text
+
+  def on_wait(self, running):
+    self.most = max(self.most, len(running))
+
+
+def _run(entries, path, num_workers=2, on_wait=None):
+  log = _Log()
+  executors.run_local(
+      entries,
+      log.on_outcome,
+      on_wait or log.on_wait,
+      num_workers,
+      str(path / 'logs'),
+  )
+  return log
+
+
+def test_processes_find_what_one_process_finds(tmp_path):
+  grid = grids.Grid(num_seeds=2)
+  entries = _entries(tmp_path / 'a', grid)
+  log = _run(entries, tmp_path)
+  assert log.outcomes == {e.directory: (jobs.DONE, '') for e in entries}
+  assert log.most == 2
+  others = _entries(tmp_path / 'b', grid)
+  table = str(tmp_path / 'b' / sweep.TABLE)
+  for entry, alone in zip(entries, sweep.run(others, table)):
+    found = jobs.found(entry)
+    assert found['linear_srdice'].value == alone['linear_srdice'].value
+    assert found.truth == alone.truth
+
+
+def test_a_run_that_fails_does_not_stop_the_others(tmp_path):
+  good, bad = _entries(tmp_path, grids.Grid(num_seeds=2))
+  os.makedirs(bad.directory)
+  with open(os.path.join(bad.directory, 'result.json'), 'w') as file:
+    file.write('{')
+  later = dataclasses.replace(
+      good, directory=f'{good.directory}x', after=(bad.directory,)
+  )
+  log = _run([bad, later, good], tmp_path, num_workers=1)
+  assert log.outcomes[good.directory] == (jobs.DONE, '')
+  status, text = log.outcomes[bad.directory]
+  assert status == jobs.FAILED and 'holds result.json of a run' in text
+  status, text = log.outcomes[later.directory]
+  assert status == jobs.FAILED and text.endswith('which failed')
+
+
+def test_a_killed_process_is_one_line_and_its_run_resumes(tmp_path):
+  killed, other = _entries(
+      tmp_path, grids.Grid(num_seeds=2), 'deep_td', updates=2000,
+      hidden_units=16,
+  )
+  pids = []
+
+  def kill_first(running):
+    if pids or killed not in running:
+      return
+    # The process that holds the lock says so in it.
+    path = os.path.join(killed.directory, locks.FILE_NAME)
+    if os.path.exists(os.path.join(killed.directory, 'metrics.csv')):
+      with open(path) as file:
+        pids.append(int(file.read().split('"process": ')[1].split(',')[0]))
+      os.kill(pids[0], signal.SIGKILL)
+
+  log = _run([killed, other], tmp_path, on_wait=kill_first)
+  status, text = log.outcomes[killed.directory]
+  assert status == jobs.FAILED
+  assert 'killed by SIGKILL' in text and '\n' not in text
+  assert log.outcomes[other.directory][0] == jobs.DONE
+  # Its lock died with it.
+  assert not locks.is_held(killed.directory)
+  assert _run([killed], tmp_path).outcomes[killed.directory][0] == jobs.DONE
+
+
+def test_a_run_of_another_sweep_is_waited_for(tmp_path, monkeypatch):
+  monkeypatch.setattr(executors, '_RETRY_SECONDS', 0.5)
+  held, free = _entries(tmp_path, grids.Grid(num_seeds=2))
+  os.makedirs(held.directory)
+  lock = locks.Lock(held.directory, 'output_dir')
+  assert locks.is_held(held.directory)
+  order = []
+
+  def on_outcome(entry, status, text):
+    order.append((entry.directory, status))
+    lock.release()
+
+  executors.run_local(
+      [held, free], on_outcome, lambda running: None, 1, str(tmp_path / 'logs')
+  )
+  assert order == [(free.directory, jobs.DONE), (held.directory, jobs.DONE)]
+
+
+def test_parts_of_a_data_set_share_a_process(tmp_path):
+  entries = _entries(tmp_path, grids.Grid(num_parts=3))
+  log = _run(entries, tmp_path)
+  assert [status for status, _ in log.outcomes.values()] == [jobs.DONE] * 3
+  assert len(os.listdir(tmp_path / 'logs')) == 2
+
+
+def test_workers_save_and_stop_if_their_parent_is_killed(tmp_path):
+  (entry,) = _entries(
+      tmp_path, grids.Grid(), 'deep_td', updates=10**6, hidden_units=16
+  )
+  script = (
+      'import pickle, sys\n'
+      'from srdice_tf.experiments import executors\n'
+      'entry = pickle.loads(bytes.fromhex(sys.argv[1]))\n'
+      'executors.run_local([entry], print, lambda running: None, 1,'
+      ' sys.argv[2])\n'
+  )
+  parent = subprocess.Popen(
+      [
+          sys.executable, '-c', script, pickle.dumps(entry).hex(),
+          str(tmp_path / 'logs'),
+      ],
+      cwd=_ROOT,
+  )
+  _until(lambda: os.path.exists(os.path.join(entry.directory, 'checkpoint')))
+  parent.kill()
+  parent.wait()
+  _until(lambda: not locks.is_held(entry.directory))
+  assert os.listdir(os.path.join(entry.directory, 'checkpoint'))
+
+
+def _until(holds, seconds=120):
+  end = time.monotonic() + seconds
+  while not holds():
+    assert time.monotonic() < end
+    time.sleep(0.2)
