@@ -7,6 +7,7 @@ import pandas as pd
 
 from srdice_tf import config_file
 from srdice_tf import errors
+from srdice_tf import results
 from srdice_tf.experiments import result_file
 from srdice_tf.reports import run_records
 
@@ -73,6 +74,10 @@ def _group(
   if experiment:
     path = os.path.join(root, experiment, EXPERIMENT)
     description = config_file.read_json(path, _ADVICE)
+    version = description.get('version', results.VERSION)
+    if version != results.VERSION:
+      found = f'has the version {version}, expected {results.VERSION}'
+      raise errors.at(path, found, _ADVICE)
   name = str(description.get('name', ''))
   done = [d for d in directories if result_file.exists(os.path.join(root, d))]
   planned = [

@@ -12,16 +12,17 @@ from rliable import metrics
 from srdice_tf.reports import figures
 from srdice_tf.reports import report_parts
 
-_DRAWS = 2000
+_DRAWS = 1000
 _SEED = 0
-_NUM_THRESHOLDS = 101
+_NUM_THRESHOLDS = 61
 ERROR = 'smoothed_log_error'
 
 
 def scores(frame: pd.DataFrame) -> tuple[dict[str, np.ndarray], str]:
-  """Returns the log errors [seeds, tasks] of each label, and what is left out.
+  """Returns the log errors [runs, tasks] of each label, and what is left out.
 
-  Tasks are those that every label has, seeds those that all of these have. A
+  Tasks are those that every label has, runs (seeds, or parts of the data) those
+  that all of these have. A
   run that diverged counts as the worst of all.
 
   Args:
@@ -30,27 +31,27 @@ def scores(frame: pd.DataFrame) -> tuple[dict[str, np.ndarray], str]:
   if ERROR not in frame:
     return {}, 'no run has a truth'
   table = frame.pivot_table(
-      ERROR, 'seed', ['label', 'task'], aggfunc='first', dropna=False
+      ERROR, 'run', ['label', 'task'], aggfunc='first', dropna=False
   )
   present = frame.groupby(['label', 'task']).size().unstack()  # [L, T]
   tasks = present.columns[present.notna().all()]
   if not len(tasks):
     return {}, 'no task has all methods'
   has_run = frame[frame['task'].isin(tasks)].pivot_table(
-      'value', 'seed', ['label', 'task'], aggfunc='size'
+      'value', 'run', ['label', 'task'], aggfunc='size'
   )
-  seeds = has_run.index[has_run.notna().all(axis=1)]
-  if not len(seeds):
-    return {}, 'no seed has all tasks and methods'
-  table = table.loc[seeds]
+  runs = has_run.index[has_run.notna().all(axis=1)]
+  if not len(runs):
+    return {}, 'no run has all tasks and methods'
+  table = table.loc[runs]
   finite = table.replace([np.inf, -np.inf], np.nan)
   table = finite.fillna(finite.max().max())
   found = {
       label: np.stack([table[label, task] for task in tasks], axis=1)
       for label in dict.fromkeys(frame['label'])
   }
-  said = f'{len(tasks)} task{"s" * (len(tasks) > 1)}, {len(seeds)} seed'
-  said += 's' * (len(seeds) > 1)
+  said = f'{len(tasks)} task{"s" * (len(tasks) > 1)}, {len(runs)} run'
+  said += f'{"s" * (len(runs) > 1)} each'
   left = sorted({*frame['task']} - {*tasks})
   return found, said + (f'; without {", ".join(left)}' if left else '')
 
@@ -134,12 +135,10 @@ def profile_figure(
     return None
   everything = np.concatenate([x.ravel() for x in found.values()])
   taus = np.linspace(everything.min(), everything.max(), _NUM_THRESHOLDS)
-  # rliable's profile is the share above a threshold: here of minus the error.
-  above = {label: -x for label, x in found.items()}
+  # rliable's own profile is the share above, one threshold at a time.
+  profile = lambda x: (x[..., None] <= taus).mean(axis=(0, 1))  # [taus]
   with _seeded():
-    shares, bounds = library.create_performance_profile(
-        above, -taus - 1e-9, reps=_DRAWS
-    )
+    shares, bounds = library.get_interval_estimates(found, profile, reps=_DRAWS)
   draw = functools.partial(
       _draw_profile, taus=taus, shares=shares, bounds=bounds, looks=looks
   )

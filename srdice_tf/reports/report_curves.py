@@ -56,8 +56,8 @@ def curves(
       name=name,
       title='Log error over updates',
       caption=(
-          f'log(0.5 (estimate − truth)²), mean over the last {_SMOOTHING} points'
-          f' of a curve; the shade is one standard deviation over seeds.'
+          f'log(0.5 (estimate − truth)²), mean of {_SMOOTHING} points of a'
+          ' curve; the shade is one standard deviation over seeds.'
           f' {numbers_of(group, frame)}'
       ),
       panels=panels,

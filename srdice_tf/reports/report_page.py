@@ -8,14 +8,18 @@ import jinja2
 import pandas as pd
 
 from srdice_tf.reports import aggregates
+from srdice_tf.reports import claim_rules
+from srdice_tf.reports import claims
 from srdice_tf.reports import origins
 from srdice_tf.reports import report_curves
 from srdice_tf.reports import report_parts
+from srdice_tf.reports import report_studies
 from srdice_tf.reports import report_tables
 from srdice_tf.reports import run_records
 
 PAGE = 'report.html'
-_TEMPLATE = 'report.html'
+# Claims are judged by the runs of the first of these that there are.
+_SCALES = 'paper', 'desk', '', 'smoke'
 
 
 def write(groups: Sequence[run_records.Group], directory: str) -> str:
@@ -28,28 +32,64 @@ def write(groups: Sequence[run_records.Group], directory: str) -> str:
   """
   os.makedirs(directory, exist_ok=True)
   frames = [run_records.frame(group) for group in groups]
-  sections = [
-      _section(group, frame, _name(group, number))
-      for number, (group, frame) in enumerate(zip(groups, frames))
-  ]
+  names = _names(groups)
+  sections = [_section(*each) for each in zip(groups, frames, names)]
+  scale, judged = _judged(groups, frames)
   for section in sections:
     for part in (*section['figures'], *section['tables']):
       part.write(directory)
+    if section['steps']:
+      section['steps'].write(directory)
+  verdicts = _verdicts(judged)
+  verdicts.write(directory)
+  for each in judged:
+    if each.table:
+      each.table.write(directory)
+  page = _render(
+      title=_title(groups),
+      sections=sections,
+      judged=judged,
+      judged_scale=scale,
+      verdicts=verdicts,
+      num_runs=sum(len(group.records) for group in groups),
+      num_missing=sum(len(group.missing) for group in groups),
+      here=origins.here(),
+      made=datetime.datetime.now().strftime('%Y-%m-%d %H:%M'),
+  )
   path = os.path.join(directory, PAGE)
-  report_parts.write_text(path, _render(groups, sections))
+  report_parts.write_text(path, page)
   return path
 
 
-def _name(group: run_records.Group, number: int) -> str:
-  name = ''.join(c if c.isalnum() else '_' for c in group.name)
-  return name or f'runs{number or ""}'
+def _names(groups: Sequence[run_records.Group]) -> list[str]:
+  """Returns a name for the files of each group, no two the same."""
+  plain = [
+      ''.join(c if c.isalnum() else '_' for c in group.name) or 'runs'
+      for group in groups
+  ]
+  return [
+      f'{name}_{group.scale or number}' if plain.count(name) > 1 else name
+      for number, (name, group) in enumerate(zip(plain, groups))
+  ]
+
+
+def _title(groups) -> str:
+  if len(groups) == 1:
+    return groups[0].title
+  return 'Off-policy evaluation: all experiments'
 
 
 def _section(group, frame: pd.DataFrame, name: str) -> dict:
+  """Returns what the template shows of an experiment."""
   figures, shown = [], []
+  if 'chain' in group.tables:
+    figures.append(report_studies.of_chain(group.tables['chain'], name))
+  if 'random_rewards' in group.tables:
+    rewards = group.tables['random_rewards']
+    figures.append(report_studies.of_rewards(rewards, f'{name}_errors'))
   if len(frame):
     looks = report_curves.styles(frame)
-    figures = [
+    figures += [
         report_curves.over_settings(group, frame, f'{name}_settings'),
         report_curves.curves(group, frame, f'{name}_curves'),
         aggregates.iqm_figure(frame, looks, f'{name}_iqm'),
@@ -67,7 +107,31 @@ def _section(group, frame: pd.DataFrame, name: str) -> dict:
   }
 
 
-def _render(groups, sections) -> str:
+def _judged(groups, frames) -> tuple[str, list[claims.JudgedClaim]]:
+  """Returns the claims, judged by the largest scale, and its name."""
+  has_runs = [g.scale for g in groups if g.records or g.tables]
+  known = [scale for scale in _SCALES if scale in has_runs]
+  scale = known[0] if known else has_runs[0]
+  pairs = [(g, f) for g, f in zip(groups, frames) if g.scale == scale]
+  tables = {}
+  for group, _ in pairs:
+    for kind, table in group.tables.items():
+      tables.setdefault(kind, []).append(table)
+  found = [frame for _, frame in pairs if len(frame)]
+  evidence = claim_rules.Evidence(
+      pd.concat(found, ignore_index=True) if found else pd.DataFrame(),
+      {kind: pd.concat(each) for kind, each in tables.items()},
+  )
+  return scale, claims.judge(evidence)
+
+
+def _verdicts(judged) -> report_parts.ReportTable:
+  rows = [[e.claim.words, e.claim.where, e.verdict] for e in judged]
+  columns = 'claim', 'where', 'verdict'
+  return report_parts.ReportTable('claims', columns, rows, 'All claims.')
+
+
+def _render(**content) -> str:
   environment = jinja2.Environment(
       loader=jinja2.PackageLoader('srdice_tf.reports', 'templates'),
       autoescape=True,
@@ -75,17 +139,4 @@ def _render(groups, sections) -> str:
       lstrip_blocks=True,
       undefined=jinja2.StrictUndefined,
   )
-  return environment.get_template(_TEMPLATE).render(
-      title=_title(groups),
-      sections=sections,
-      num_runs=sum(len(group.records) for group in groups),
-      missing=sum(len(group.missing) for group in groups),
-      here=origins.here(),
-      made=datetime.datetime.now().strftime('%Y-%m-%d %H:%M'),
-  )
-
-
-def _title(groups) -> str:
-  if len(groups) == 1:
-    return groups[0].title
-  return 'Off-policy evaluation: all experiments'
+  return environment.get_template(PAGE).render(**content)

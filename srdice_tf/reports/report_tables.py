@@ -31,9 +31,10 @@ def of_tasks(
       rows.append(_behaviour(task, same, columns))
   return report_parts.ReportTable(
       name, columns, rows,
-      'Means and standard deviations (n − 1) over seeds. Log errors are the mean'
-      ' of the last ten points of each curve; “truth allows” is the log error'
-      ' that the standard error of the truth alone would give.',
+      'Means and standard deviations (n − 1) over seeds. Log errors are the'
+      ' mean of the last ten points of each curve; “truth allows” is the log'
+      ' error that the standard error of the truth alone would give.',
+      title='Errors by task and method',
   )
 
 

@@ -89,8 +89,9 @@ def frame(group: Group) -> pd.DataFrame:
   Beside what `tidy.frame` has: 'experiment', 'directory', 'task' (the
   environment and what differs between its tasks), 'variant' (in which
   hyper-parameters a method differs from most of its runs), 'label' (both),
-  'behaviour_log_error', 'phase_seconds', and the settings of the task and of
-  the method that differ, as columns of their own.
+  'run' (seed and part of the data), 'behaviour_log_error', 'phase_seconds',
+  'updates', and each setting in which runs of an environment differ, as
+  'task.<field>' and 'method.<field>'.
   """
   if not group.records:
     return pd.DataFrame()
@@ -108,22 +109,30 @@ def frame(group: Group) -> pd.DataFrame:
       for record in group.records
       for name in record.evaluation.methods
   ]
-  return pd.concat(
+  found = pd.concat(
       [tidy.frame(r.evaluation for r in group.records), pd.DataFrame(rows)],
       axis='columns',
   )
+  order = ['env', 'setting', *(c for c in found if c.startswith('task.'))]
+  found = found.sort_values(order, kind='stable', key=_sortable)
+  return found.reset_index(drop=True)
+
+
+def _sortable(column: pd.Series) -> pd.Series:
+  return column if pd.api.types.is_numeric_dtype(column) else column.map(str)
 
 
 def _row(group, record, method, tasks, methods, with_setting) -> dict:
   evaluation = record.evaluation
-  differs = tasks[record.directory]
-  variant = methods[record.directory, method]
+  task_fields, differs = tasks[record.directory]
+  fields, variant = methods[record.directory, method]
   env_id, setting = record.place
   place = f'{env_id} ({setting})' if with_setting and setting else env_id
   phases = getattr(evaluation[method], 'phase_seconds', {})
   return {
       'experiment': group.name,
       'directory': record.directory,
+      'run': f'{evaluation.seed}.{record.config.get("part", 0)}',
       'task': ', '.join([place, *_texts(differs)]),
       'task_variant': ', '.join(_texts(differs)),
       'variant': ', '.join(_texts(variant)),
@@ -131,8 +140,8 @@ def _row(group, record, method, tasks, methods, with_setting) -> dict:
       'behaviour_log_error': behaviour_log_error(evaluation),
       'phase_seconds': dict(phases),
       'updates': max(evaluation[method].curve.steps, default=0),
-      **{f'task.{key}': value for key, value in differs.items()},
-      **{f'method.{key}': value for key, value in variant.items()},
+      **{f'task.{key}': value for key, value in task_fields.items()},
+      **{f'method.{key}': value for key, value in fields.items()},
   }
 
 
@@ -144,8 +153,8 @@ def behaviour_log_error(evaluation: results.Evaluation) -> float | None:
   return float(log_error.log_error(evaluation.behaviour.value, truth))
 
 
-def _told(items: Mapping[Any, tuple[Any, dict]]) -> dict[Any, dict[str, Any]]:
-  """Returns in which fields each item differs from its fellows.
+def _told(items: Mapping[Any, tuple[Any, dict]]) -> dict[Any, tuple]:
+  """Returns the fields in which each item's fellows differ, and those to tell.
 
   A value that more than half of an item's fellows have is not told.
 
@@ -156,14 +165,13 @@ def _told(items: Mapping[Any, tuple[Any, dict]]) -> dict[Any, dict[str, Any]]:
   for place, fields in items.values():
     fellows.setdefault(place, []).append(fields)
   usual = {place: dict(_usual(found)) for place, found in fellows.items()}
-  return {
-      key: {
-          name: value
-          for name, value in fields.items()
-          if name in usual[place] and usual[place][name] != (value,)
-      }
-      for key, (place, fields) in items.items()
-  }
+  found = {}
+  for key, (place, fields) in items.items():
+    most = usual[place]
+    differing = {k: v for k, v in fields.items() if k in most}
+    told = {k: v for k, v in differing.items() if most[k] != (v,)}
+    found[key] = differing, told
+  return found
 
 
 def _usual(found: list[dict]) -> Iterator[tuple[str, tuple]]:
