@@ -24,7 +24,7 @@ def read(root: str) -> list[run_records.Group]:
   """Returns the runs below a directory, experiment by experiment.
 
   An experiment is a directory with an experiment.json; runs outside of one are
-  the last group.
+  a group of their own.
 
   Args:
     root: the directory, at any height above the runs.
@@ -55,7 +55,7 @@ def read(root: str) -> list[run_records.Group]:
         f'no run is finished there; expected a {result_file.FILE_NAME} below'
         ' it',
     )
-  return sorted(groups, key=lambda group: not group.name)
+  return groups
 
 
 def _owner(path: str, experiments) -> str:
@@ -72,7 +72,7 @@ def _group(
 ) -> run_records.Group:
   description = {}
   if experiment:
-    path = os.path.join(root, experiment, EXPERIMENT)
+    path = os.path.normpath(os.path.join(root, experiment, EXPERIMENT))
     description = config_file.read_json(path, _ADVICE)
     version = description.get('version', results.VERSION)
     if version != results.VERSION:
@@ -98,7 +98,7 @@ def _group(
 
 
 def _record(root: str, directory: str) -> run_records.RunRecord:
-  path = os.path.join(root, directory)
+  path = os.path.normpath(os.path.join(root, directory))
   config = os.path.join(path, config_file.FILE_NAME)
   return run_records.RunRecord(
       directory,
@@ -111,7 +111,9 @@ def _tables(root: str, directories: Sequence[str]) -> dict[str, pd.DataFrame]:
   """Returns the further tables, those of one kind below each other."""
   tables = {}
   for kind, name in _TABLES.items():
-    paths = [os.path.join(root, each, name) for each in directories]
+    paths = [
+        os.path.normpath(os.path.join(root, each, name)) for each in directories
+    ]
     found = [_table(kind, path) for path in paths if os.path.exists(path)]
     if found:
       tables[kind] = pd.concat(found, ignore_index=True)

@@ -99,7 +99,7 @@ def iqm_figure(
   columns = 'method', 'IQM of log error', 'low 95%', 'high 95%'
   return report_parts.ReportFigure(
       name=name,
-      title='All tasks: interquartile mean',
+      title='Interquartile mean over tasks and runs',
       caption='Interquartile mean of the log error at the end of training over'
       f' {said}; bars are 95% intervals by stratified bootstrap (rliable,'
       f' {_DRAWS:,} draws). A run that diverged counts as the worst one.',
@@ -129,9 +129,9 @@ def _draw_iqm(axes, told, looks):
 def profile_figure(
     frame: pd.DataFrame, looks: Mapping[str, figures.Style], name: str
 ) -> report_parts.ReportFigure | None:
-  """Returns the share of runs below each log error; None for few runs."""
+  """Returns the share of runs below each log error; None for one task."""
   found, said = scores(frame)
-  if not found or next(iter(found.values())).size < 3:
+  if not found or next(iter(found.values())).shape[1] < 2:
     return None
   everything = np.concatenate([x.ravel() for x in found.values()])
   taus = np.linspace(everything.min(), everything.max(), _NUM_THRESHOLDS)
@@ -149,7 +149,7 @@ def profile_figure(
   columns = ['log error', *(looks[label].label for label in shares)]
   return report_parts.ReportFigure(
       name=name,
-      title='All tasks: performance profiles',
+      title='Performance profiles over tasks and runs',
       caption='Share of runs whose log error is at most the one on the axis,'
       f' over {said}; higher and further left is better, the shade is the 95%'
       ' interval by stratified bootstrap (rliable).',

@@ -58,16 +58,12 @@ def commands(records: Iterable[run_records.RunRecord]) -> list[dict]:
       entry['directories'].append(record.directory)
   return [
       {
-          'command': f'{command} --seed={_first(entry["seeds"])}',
+          'command': f'{command} --seed={min(entry["seeds"])}',
           'seeds': sorted(set(entry['seeds'])),
           'directories': entry['directories'],
       }
       for command, entry in found.items()
   ]
-
-
-def _first(seeds: list) -> str:
-  return str(min(seeds))
 
 
 def _command(config) -> str:
@@ -76,13 +72,14 @@ def _command(config) -> str:
       for name, value in config.get('task', {}).items()
       if name not in _NO_FLAGS
   }
-  given = {'algo': ','.join(config.get('algos', ()))}
+  given = {'env': task.pop('env', None), 'setting': task.pop('setting', None)}
+  given |= {'algo': ','.join(config.get('algos', ())), **task}
   if config.get('holdout_fraction'):
     given['holdout_fraction'] = config['holdout_fraction']
   for fields in config.get('hyperparameters', {}).values():
     given |= fields
   words = ['python', 'binaries/run_ope.py']
-  for name, value in (task | given).items():
+  for name, value in given.items():
     if value is None or value == '':
       continue
     if isinstance(value, bool):

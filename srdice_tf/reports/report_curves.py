@@ -102,9 +102,9 @@ def _mean(values) -> float | None:
 
 def numbers_of(group: run_records.Group, frame: pd.DataFrame) -> str:
   """Returns a sentence on seeds, updates and minibatches."""
-  seeds = frame.groupby(['task', 'label'])['seed'].nunique()
+  seeds = frame.groupby(['task', 'label'])['seed'].nunique().tolist()
   updates = frame.loc[frame['updates'] > 0, 'updates']
-  parts = [f'{_range(seeds)} seed{"s" * (seeds.max() > 1)}']
+  parts = [f'{_range(seeds)} seed{"s" * (max(seeds) > 1)}']
   if len(updates):
     parts.append(f'{_range(updates)} updates')
   batches = _batches(group)

@@ -9,8 +9,8 @@ import pandas as pd
 
 from srdice_tf.reports import aggregates
 from srdice_tf.reports import claim_rules
-from srdice_tf.reports import claims
 from srdice_tf.reports import origins
+from srdice_tf.reports import paper_claims
 from srdice_tf.reports import report_curves
 from srdice_tf.reports import report_parts
 from srdice_tf.reports import report_studies
@@ -20,6 +20,13 @@ from srdice_tf.reports import run_records
 PAGE = 'report.html'
 # Claims are judged by the runs of the first of these that there are.
 _SCALES = 'paper', 'desk', '', 'smoke'
+# The order of sections; what is not here comes after.
+_ORDER = (
+    'hard', 'easy', 'random_rewards', 'ablation_size', 'ablation_gamma',
+    'ablation_noise', 'ablation_deterministic', 'representations',
+    'big_networks', 'run_time', 'atari_main', 'atari_noise', 'atari_separate',
+    'chain',
+)
 
 
 def write(groups: Sequence[run_records.Group], directory: str) -> str:
@@ -31,6 +38,7 @@ def write(groups: Sequence[run_records.Group], directory: str) -> str:
       and table.
   """
   os.makedirs(directory, exist_ok=True)
+  groups = sorted(groups, key=_rank)
   frames = [run_records.frame(group) for group in groups]
   names = _names(groups)
   sections = [_section(*each) for each in zip(groups, frames, names)]
@@ -48,7 +56,8 @@ def write(groups: Sequence[run_records.Group], directory: str) -> str:
   page = _render(
       title=_title(groups),
       sections=sections,
-      judged=judged,
+      judged=[each for each in judged if each.table],
+      silent=[each for each in judged if not each.table],
       judged_scale=scale,
       verdicts=verdicts,
       num_runs=sum(len(group.records) for group in groups),
@@ -59,6 +68,11 @@ def write(groups: Sequence[run_records.Group], directory: str) -> str:
   path = os.path.join(directory, PAGE)
   report_parts.write_text(path, page)
   return path
+
+
+def _rank(group: run_records.Group) -> int:
+  known = group.name in _ORDER
+  return _ORDER.index(group.name) if known else len(_ORDER) + (not group.name)
 
 
 def _names(groups: Sequence[run_records.Group]) -> list[str]:
@@ -83,7 +97,8 @@ def _section(group, frame: pd.DataFrame, name: str) -> dict:
   """Returns what the template shows of an experiment."""
   figures, shown = [], []
   if 'chain' in group.tables:
-    figures.append(report_studies.of_chain(group.tables['chain'], name))
+    chain = group.tables['chain']
+    figures.append(report_studies.of_chain(chain, f'{name}_ratios'))
   if 'random_rewards' in group.tables:
     rewards = group.tables['random_rewards']
     figures.append(report_studies.of_rewards(rewards, f'{name}_errors'))
@@ -107,7 +122,7 @@ def _section(group, frame: pd.DataFrame, name: str) -> dict:
   }
 
 
-def _judged(groups, frames) -> tuple[str, list[claims.JudgedClaim]]:
+def _judged(groups, frames) -> tuple[str, list[paper_claims.JudgedClaim]]:
   """Returns the claims, judged by the largest scale, and its name."""
   has_runs = [g.scale for g in groups if g.records or g.tables]
   known = [scale for scale in _SCALES if scale in has_runs]
@@ -122,7 +137,7 @@ def _judged(groups, frames) -> tuple[str, list[claims.JudgedClaim]]:
       pd.concat(found, ignore_index=True) if found else pd.DataFrame(),
       {kind: pd.concat(each) for kind, each in tables.items()},
   )
-  return scale, claims.judge(evidence)
+  return scale, paper_claims.judge(evidence)
 
 
 def _verdicts(judged) -> report_parts.ReportTable:
