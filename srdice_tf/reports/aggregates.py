@@ -19,39 +19,35 @@ ERROR = 'smoothed_log_error'
 
 
 def scores(frame: pd.DataFrame) -> tuple[dict[str, np.ndarray], str]:
-  """Returns the log errors [runs, tasks] of each label, and what is left out.
+  """Returns the log errors [runs, tasks] of each label, and what they are of.
 
-  Tasks are those that every label has, runs (seeds, or parts of the data) those
-  that all of these have. A
-  run that diverged counts as the worst of all.
+  Tasks are those that every label has. Of each task and label the first runs
+  (seeds, or parts of the data) are taken, as many as all of them have. A run
+  that diverged counts as the worst of all.
 
   Args:
     frame: the tidy table of one group.
   """
   if ERROR not in frame:
     return {}, 'no run has a truth'
-  table = frame.pivot_table(
-      ERROR, 'run', ['label', 'task'], aggfunc='first', dropna=False
-  )
-  present = frame.groupby(['label', 'task']).size().unstack()  # [L, T]
-  tasks = present.columns[present.notna().all()]
-  if not len(tasks):
+  counts = frame.groupby(['label', 'task'], sort=False)['run'].nunique()
+  counts = counts.unstack()  # [labels, tasks]
+  tasks = list(counts.columns[counts.notna().all()])
+  if not tasks:
     return {}, 'no task has all methods'
-  has_run = frame[frame['task'].isin(tasks)].pivot_table(
-      'value', 'run', ['label', 'task'], aggfunc='size'
-  )
-  runs = has_run.index[has_run.notna().all(axis=1)]
-  if not len(runs):
-    return {}, 'no run has all tasks and methods'
-  table = table.loc[runs]
-  finite = table.replace([np.inf, -np.inf], np.nan)
-  table = finite.fillna(finite.max().max())
+  num_runs = int(counts[tasks].min().min())
+  errors = frame[ERROR].astype(float)
+  finite = errors.where(np.isfinite(errors))
+  frame = frame.assign(error=finite.fillna(finite.max()))
+  by_cell = dict(list(frame.groupby(['label', 'task'])['error']))
   found = {
-      label: np.stack([table[label, task] for task in tasks], axis=1)
+      label: np.stack(
+          [by_cell[label, task].to_numpy()[:num_runs] for task in tasks], axis=1
+      )
       for label in dict.fromkeys(frame['label'])
   }
-  said = f'{len(tasks)} task{"s" * (len(tasks) > 1)}, {len(runs)} run'
-  said += f'{"s" * (len(runs) > 1)} each'
+  said = f'{len(tasks)} task{"s" * (len(tasks) > 1)}, {num_runs} run'
+  said += f'{"s" * (num_runs > 1)} each'
   left = sorted({*frame['task']} - {*tasks})
   return found, said + (f'; without {", ".join(left)}' if left else '')
 

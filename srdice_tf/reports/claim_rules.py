@@ -22,7 +22,7 @@ BEHAVIOUR = 'behaviour'
 MIN_SEEDS = 3
 TOLERANCE = 1.0  # Log errors that differ by less count as similar.
 _YES, _NO, _UNDECIDED = 'yes', 'no', 'undecided'
-_FEW = f'fewer than {MIN_SEEDS} seeds'
+_FEW = 'too few seeds'
 
 
 @dataclasses.dataclass(frozen=True)

@@ -96,21 +96,25 @@ def _text(value) -> str:
 def steps_table(
     group: run_records.Group, name: str
 ) -> report_parts.ReportTable | None:
-  """Returns data, seeds and step counts of each task and method."""
+  """Returns data, seeds and step counts of all runs."""
   rows = {}
   for record in group.records:
     found = record.evaluation
     for method, result in found.methods.items():
-      key = (
-          found.env_id, found.setting, method, found.num_transitions,
-          found.gamma, max(result.curve.steps, default=None),
-      )
+      data = found.num_transitions, found.gamma
+      steps = run_records.num_updates(result)
+      key = *record.place, method, *data, steps
       rows.setdefault(key, []).append(found.seed)
+  # Methods that have all of this in common share a line.
+  methods = {}
+  for (env_id, setting, method, *numbers), seeds in rows.items():
+    key = env_id, setting, *numbers, _ranges(seeds)
+    methods.setdefault(key, []).append(method)
   columns = (
-      'environment', 'setting', 'method', 'transitions', 'gamma', 'updates',
-      'seeds',
+      'environment', 'setting', 'transitions', 'gamma', 'updates', 'seeds',
+      'methods',
   )
-  cells = [[*key, _ranges(seeds)] for key, seeds in rows.items()]
+  cells = [[*key, ', '.join(names)] for key, names in methods.items()]
   if not cells:
     return None
   return report_parts.ReportTable(

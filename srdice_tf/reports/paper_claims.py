@@ -1,5 +1,6 @@
 """The paper's claims, each with the rule that decides whether runs bear it."""
 
+import collections
 import dataclasses
 
 from srdice_tf.reports import claim_checks
@@ -38,11 +39,19 @@ class Claim:
 
 @dataclasses.dataclass(frozen=True)
 class JudgedClaim:
-  """A claim with what the runs say of it."""
+  """A claim with what the runs say of it.
+
+  Attributes:
+    claim: of the paper.
+    verdict: of the rule.
+    table: the comparisons; None if there is none.
+    answers: what they say, counted.
+  """
 
   claim: Claim
   verdict: str
   table: report_parts.ReportTable | None
+  answers: str = ''
 
 
 def judge(evidence: claim_rules.Evidence) -> list[JudgedClaim]:
@@ -54,7 +63,11 @@ def judge(evidence: claim_rules.Evidence) -> list[JudgedClaim]:
     table = report_parts.ReportTable(
         f'claim_{claim.name}', _COLUMNS, rows, 'Figures of the claim.'
     )
-    judged.append(JudgedClaim(claim, found.verdict, table if rows else None))
+    counts = collections.Counter(each.answer for each in found.comparisons)
+    answers = ', '.join(f'{count} {name}' for name, count in counts.items())
+    judged.append(
+        JudgedClaim(claim, found.verdict, table if rows else None, answers)
+    )
   return judged
 
 
@@ -78,7 +91,8 @@ CLAIMS = (
         'SR-DICE significantly outperforms the other MIS methods in the easy'
         ' setting, except on Humanoid.',
         'Figure of the easy setting',
-        'As above, without Humanoid, on four tasks or more.',
+        'On every task but Humanoid SR-DICE has clearly the lower log error,'
+        ' against each of the two; four tasks or more.',
         claim_checks.lower_error(
             ('easy',), ('srdice',), _MIS, but=('Humanoid',), min_tasks=_MANY - 1
         ),
@@ -283,7 +297,8 @@ CLAIMS = (
         'With dependent features DualDICE outperforms SR-DICE, which still'
         ' outperforms GradientDICE.',
         'Figure of the five-state chain',
-        'The same, in that order.',
+        'The log MSE over the last ten evaluations is clearly lowest for'
+        ' DualDICE, then for SR-DICE, over trials.',
         claim_checks.on_chain(
             ('dependent',),
             [('dual_dice', 'srdice'), ('srdice', 'gradient_dice')],

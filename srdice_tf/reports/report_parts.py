@@ -55,6 +55,11 @@ class ReportTable:
     """Returns text, sorting key and kind of each cell."""
     return [[_shown(value) for value in row] for row in self.rows]
 
+  def headings(self) -> list[tuple[str, bool]]:
+    """Returns each heading, and whether numbers stand below it."""
+    is_text = [any(isinstance(x, str) for x in c) for c in zip(*self.rows)]
+    return [(name, not text) for name, text in zip(self.columns, is_text)]
+
   def write(self, directory: str):
     """Writes <name>.csv and <name>.tex."""
     path = os.path.join(directory, self.name)
@@ -65,10 +70,10 @@ class ReportTable:
   def latex(self) -> str:
     """Returns the table for a document with the package booktabs."""
     texts = [tuple(map(tables.cell_text, row)) for row in self.rows]
-    is_text = [any(isinstance(x, str) for x in c) for c in zip(*self.rows)]
+    kinds = ''.join('r' if number else 'l' for _, number in self.headings())
     text = [
         f'% {self.caption}',
-        rf'\begin{{tabular}}{{{"".join("l" if t else "r" for t in is_text)}}}',
+        rf'\begin{{tabular}}{{{kinds}}}',
         r'\toprule',
         _latex_line(self.columns),
         r'\midrule',

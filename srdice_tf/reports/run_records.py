@@ -139,10 +139,16 @@ def _row(group, record, method, tasks, methods, with_setting) -> dict:
       'label': ', '.join([method, *_texts(variant)]),
       'behaviour_log_error': behaviour_log_error(evaluation),
       'phase_seconds': dict(phases),
-      'updates': max(evaluation[method].curve.steps, default=0),
+      'updates': num_updates(evaluation[method]) or 0,
       **{f'task.{key}': value for key, value in task_fields.items()},
       **{f'method.{key}': value for key, value in fields.items()},
   }
+
+
+def num_updates(result: results.MethodResult) -> int | None:
+  """Returns the updates of a method's last phase; None for a closed form."""
+  steps = result.curve.steps
+  return steps[-1] if len(steps) > 1 else None
 
 
 def behaviour_log_error(evaluation: results.Evaluation) -> float | None:

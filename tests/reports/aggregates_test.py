@@ -26,12 +26,12 @@ def _whole(num_runs=4, tasks='AB'):
   }
 
 
-def test_tasks_and_runs_that_all_have():
+def test_tasks_that_all_have_and_as_many_runs():
   errors = _whole()
-  del errors['x', 'A', '3']
+  del errors['x', 'A', '1']
   errors['x', 'C', '0'] = 5.0
   found, said = aggregates.scores(_frame(errors))
-  np.testing.assert_array_equal(found['x'], [[-8, -8], [-7, -7], [-6, -6]])
+  np.testing.assert_array_equal(found['x'], [[-8, -8], [-6, -7], [-5, -6]])
   assert said == '2 tasks, 3 runs each; without C'
 
 
