@@ -67,7 +67,7 @@ def found(entry: sweep.Entry) -> results.Evaluation | None:
   if not isinstance(config, runs.RunConfig):
     return None
   runs.check(config, entry.directory)
-  if not config.has_own_data or not result_file.exists(entry.directory):
+  if entry.names_data or not result_file.exists(entry.directory):
     return None
   return result_file.read(entry.directory)
 
