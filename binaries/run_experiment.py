@@ -10,6 +10,7 @@ from srdice_tf.logging import quiet
 
 quiet.install()
 
+import functools
 import os
 import shlex
 import sys
@@ -19,8 +20,10 @@ from absl import flags
 from binaries import cli
 from binaries import common_flags
 from srdice_tf.experiments import campaign
+from srdice_tf.experiments import executors
 from srdice_tf.experiments import grids
 from srdice_tf.experiments import planning
+from srdice_tf.experiments import ray_executor
 from srdice_tf.experiments import scales
 from srdice_tf.reports import catalogue
 from srdice_tf.reports import study
@@ -39,6 +42,15 @@ _SCALE = flags.DEFINE_string(
 )
 _WORKERS = flags.DEFINE_integer(
     'workers', 0, 'Runs at a time, each on a core; 0 for one a core.', 0, 10_000
+)
+_EXECUTOR = flags.DEFINE_enum(
+    'executor', 'local', ['local', 'ray'],
+    'Where runs go: processes of this machine, or tasks of a Ray cluster.',
+)
+_RAY_ADDRESS = flags.DEFINE_string(
+    'ray_address', '',
+    'Ray cluster whose machines share --root and --data_root; default: one'
+    ' that is started on this machine.',
 )
 _ROOT = flags.DEFINE_string(
     'root', os.path.join('runs', 'experiments'),
@@ -64,7 +76,12 @@ def main(_) -> int:
   )
   print(f'runs in       {plan.directory}\n{planning.caption(plan)}', flush=True)
   command = shlex.join(['python', *sys.argv])
-  found = campaign.run(plan, command, num_workers)
+  execute = executors.run_local
+  if _EXECUTOR.value == 'ray':
+    execute = functools.partial(
+        ray_executor.run_ray, address=_RAY_ADDRESS.value
+    )
+  found = campaign.run(plan, command, num_workers, execute)
   for label, evaluations in found.by_label.items():
     print(f'{label}\n{study.table(evaluations)}'.lstrip())
   if found.evaluations:

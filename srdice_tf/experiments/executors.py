@@ -27,7 +27,7 @@ OnWait = Callable[[Sequence[sweep.Entry]], None]
 _POLL_SECONDS = 0.2
 # Until a run of another process is looked at again.
 _RETRY_SECONDS = 5.0
-_ONE_THREAD = {
+ONE_THREAD = {
     name: '1'
     for name in (
         'OMP_NUM_THREADS',
@@ -153,7 +153,7 @@ class _Worker:
           stdin=subprocess.PIPE,
           stdout=subprocess.PIPE,
           stderr=log,
-          env={**os.environ, **_ONE_THREAD},
+          env={**os.environ, **ONE_THREAD},
           start_new_session=True,  # Ctrl-C is told to it by us.
       )
     os.sched_setaffinity(self._process.pid, {core})

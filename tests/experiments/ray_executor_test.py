@@ -1,0 +1,87 @@
+"""Tests of Ray, on a real cluster of this machine; skipped without Ray."""
+
+import json
+import os
+import signal
+import sys
+
+import pytest
+
+from srdice_tf import errors
+from srdice_tf import locks
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.experiments import executors
+from srdice_tf.experiments import grids
+from srdice_tf.experiments import jobs
+from srdice_tf.experiments import ray_executor
+from srdice_tf.experiments import runs
+from srdice_tf.experiments import sweep
+from srdice_tf.experiments import tasks
+
+_TASK = tasks.TaskConfig(
+    'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5
+)
+_VALUES = hyperparameters.Hyperparameters(updates=4000, hidden_units=16)
+
+
+def _entries(path):
+  config = runs.RunConfig(
+      _TASK, ('deep_td',), _VALUES, 0, data_root=str(path / 'data')
+  )
+  configs = grids.configs(config, grids.Grid(num_seeds=2))
+  return sweep.plan(configs, str(path / 'runs'))
+
+
+def _killer(entry, killed):
+  """Returns what kills the worker of an entry in the middle of its run."""
+
+  def on_wait(running):
+    is_begun = os.path.exists(os.path.join(entry.directory, 'checkpoint'))
+    if killed or entry not in running or not is_begun:
+      return
+    with open(os.path.join(entry.directory, locks.FILE_NAME)) as file:
+      text = file.read()
+    if text:
+      killed.append(json.loads(text)['process'])
+      os.kill(killed[0], signal.SIGKILL)
+
+  return on_wait
+
+
+def test_a_killed_worker_changes_nothing(tmp_path):
+  pytest.importorskip('ray')
+  entries, outcomes, killed = _entries(tmp_path / 'ray'), {}, []
+  ray_executor.run_ray(
+      entries,
+      lambda entry, *outcome: outcomes.update({entry.directory: outcome}),
+      _killer(entries[0], killed),
+      2,
+      '',
+  )
+  assert outcomes == {e.directory: (jobs.DONE, '') for e in entries}
+  assert killed and killed[0] != os.getpid()
+  alone = _entries(tmp_path / 'local')
+  executors.run_local(
+      alone,
+      lambda entry, status, text: None,
+      lambda running: None,
+      2,
+      str(tmp_path / 'logs'),
+  )
+  for entry, other in zip(entries, alone):
+    found, expected = jobs.found(entry), jobs.found(other)
+    assert found['deep_td'].curve == expected['deep_td'].curve
+    assert found['deep_td'].value == expected['deep_td'].value
+    assert found.truth == expected.truth
+
+
+def test_a_cluster_that_is_not_there_is_one_line():
+  pytest.importorskip('ray')
+  with pytest.raises(errors.UserError, match='ray_address=localhost:1: no Ray'):
+    ray_executor.run_ray([], None, None, 1, '', 'localhost:1')
+
+
+def test_without_ray_it_is_said_how_to_get_it(monkeypatch):
+  monkeypatch.setitem(sys.modules, 'ray', None)
+  with pytest.raises(errors.UserError, match='executor=ray: Ray is not inst'):
+    ray_executor.run_ray([], None, None, 1, '')
