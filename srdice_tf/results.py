@@ -178,6 +178,36 @@ class Evaluation:
     return self.methods[method]
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class RandomRewards:
+  """How well the density ratios of one run fit rewards that nobody chose.
+
+  All arrays are [K], over the rewards whose true value says something.
+
+  Attributes:
+    env_id: the environment.
+    setting: of the behaviour policy.
+    seed: of the run's data and estimators.
+    numbers: which of the drawn rewards they are, counted from 0.
+    truths: true values of the target policy, by roll-outs.
+    truth_errors: their standard errors.
+    data_means: mean of the reward over the data set: what the ratio 1 gives.
+    estimates: of the true values, by method.
+    log_mses: by method, the log error of the estimate if both values are
+      divided by `data_means`.
+  """
+
+  env_id: str
+  setting: str
+  seed: int
+  numbers: np.ndarray
+  truths: np.ndarray
+  truth_errors: np.ndarray
+  data_means: np.ndarray
+  estimates: Mapping[str, np.ndarray]
+  log_mses: Mapping[str, np.ndarray]
+
+
 _IN_MEMORY = ('ratios', 'estimator')
 
 

@@ -5,6 +5,7 @@ of them does not depend on how many follow.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -259,30 +260,53 @@ def _roll_out(
 ) -> RollOutBatch:
   """Plays a batch, all of its episodes a step at a time."""
   number, size = map(int, name.split(':'))
+  rollouts = RollOuts(size, config.gamma, config.own_limit, config.horizon)
+  done, fields = _num_episodes(earlier), _fields(earlier)
+  for share in play(config, policy, size, rollouts, number):
+    bar.update(done + int(share * size), **fields)
+  return rollouts.batch()
+
+
+def play(
+    config: RollOutConfig,
+    policy: tf_policy.TFPolicy,
+    num_episodes: int,
+    observer: Callable[[tuple], None],
+    number: int = 0,
+) -> Iterator[float]:
+  """Plays a batch of episodes, all of them a step at a time.
+
+  Args:
+    config: what is rolled out.
+    policy: with its noise.
+    num_episodes: B, the size of the batch.
+    observer: is given each step of the batch, also of episodes that have
+      ended: time steps before and after it, and the policy's step between.
+    number: of the batch; each has a seed of its own.
+
+  Yields:
+    The share that is played, after each step of the batch.
+  """
   seed = _batch_seed(config.seed, number)
   env = environments.load_batch(
       config.env_id,
-      size,
+      num_episodes,
       seed,
       max_episode_steps=config.num_steps,
       single_episode=True,
   )
-  rollouts = RollOuts(size, config.gamma, config.own_limit, config.horizon)
-  py_policy = seeded.SeededPyPolicy(policy, size, seed)
+  py_policy = seeded.SeededPyPolicy(policy, num_episodes, seed)
   driver = py_driver.PyDriver(
-      env, py_policy, [], transition_observers=[rollouts], max_steps=1
+      env, py_policy, [], transition_observers=[observer], max_steps=1
   )
-  time_step, state = env.reset(), py_policy.get_initial_state(size)
-  done, fields = _num_episodes(earlier), _fields(earlier)
+  time_step, state = env.reset(), py_policy.get_initial_state(num_episodes)
   # One step of the batch at a time: it ends when the last episode does.
   for step in range(config.num_steps):
     time_step, state = driver.run(time_step, state)
-    share = (step + 1) / config.num_steps
-    bar.update(done + int(share * size), **fields)
+    yield (step + 1) / config.num_steps
     if env.all_ended:
       break
   env.close()
-  return rollouts.batch()
 
 
 def _batch_seed(seed: int, number: int) -> int:

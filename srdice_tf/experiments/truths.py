@@ -133,7 +133,7 @@ class Cache:
         'environment': environments.description(config.env_id),
         'policy': policy,
     }
-    self._key = _checksum(self._of)
+    self._key = checksum(self._of)
 
   def read(self) -> dict[str, rollouts.RollOutBatch]:
     """Returns the batches of roll-outs that are there, by name.
@@ -150,7 +150,7 @@ class Cache:
   def add(self, name: str, batch: rollouts.RollOutBatch):
     """Adds a batch to the file."""
     os.makedirs(os.path.dirname(self._path) or '.', exist_ok=True)
-    with _locked(f'{self._path}.lock'):
+    with locked(f'{self._path}.lock'):
       entries = _read(self._path)
       entry = entries.get(self._key, {'of': self._of, 'batches': {}})
       entry['batches'][name] = batch._asdict()
@@ -166,7 +166,7 @@ def _read(path: str) -> dict[str, dict]:
   entries = config_file.read_json(path, advice)
   for key, entry in entries.items():
     is_whole = isinstance(entry, dict) and entry == _sealed(entry)
-    if not is_whole or key != _checksum(entry['of']):
+    if not is_whole or key != checksum(entry['of']):
       raise errors.at(
           path,
           f'the entry {key[:12]} was cut short or edited, its checksum does not'
@@ -179,16 +179,16 @@ def _read(path: str) -> dict[str, dict]:
 def _sealed(entry: dict) -> dict:
   """Returns the entry with its checksum."""
   content = {k: v for k, v in entry.items() if k != 'checksum'}
-  return {**content, 'checksum': _checksum(content)}
+  return {**content, 'checksum': checksum(content)}
 
 
-def _checksum(content) -> str:
+def checksum(content) -> str:
   text = json.dumps(content, sort_keys=True)
   return hashlib.sha256(text.encode()).hexdigest()
 
 
 @contextlib.contextmanager
-def _locked(path: str) -> Iterator[None]:
+def locked(path: str) -> Iterator[None]:
   """Lets one process at a time into the context."""
   with open(path, 'w') as file:
     fcntl.flock(file, fcntl.LOCK_EX)

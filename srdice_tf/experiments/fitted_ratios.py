@@ -1,0 +1,130 @@
+"""The density ratios that a finished run left behind, with its data."""
+
+import dataclasses
+import os
+
+import numpy as np
+
+from srdice_tf import checksums
+from srdice_tf import config_file
+from srdice_tf import environments
+from srdice_tf import errors
+from srdice_tf.data import datasets
+from srdice_tf.experiments import episodes
+from srdice_tf.experiments import result_file
+from srdice_tf.experiments import runs
+from srdice_tf.experiments import tasks
+
+
+class FittedRatios:
+  """The ratios of a run directory, with its task and its data.
+
+  Attributes:
+    evaluation: what it found.
+    task: what was evaluated.
+    identity: what its ratios are known by.
+  """
+
+  def __init__(self, run_dir: str):
+    """Reads all but the large arrays.
+
+    Raises:
+      UserError: if the run is not finished, or its policy is another one now.
+    """
+    self._run_dir = run_dir
+    if not result_file.exists(run_dir):
+      raise errors.at(
+          run_dir, f'holds no {result_file.FILE_NAME}', 'finish its run first'
+      )
+    self.evaluation = result_file.read(run_dir)
+    path = os.path.join(run_dir, config_file.FILE_NAME)
+    self._config = config_file.read_json(path, 'repeat the run elsewhere')
+    try:
+      stored = tasks.TaskConfig(**self._config['task'])
+      dataset_checksum = self._config['dataset_checksum']
+    except (KeyError, TypeError) as error:
+      raise errors.at(
+          path,
+          f'is of another version ({error})',
+          'repeat the run in another directory',
+      ) from error
+    if environments.has_frames(stored.env_id):
+      raise errors.at(
+          run_dir, 'its states are frames', 'random rewards are of vectors'
+      )
+    self.task = tasks.Task(stored)
+    for name, value in dataclasses.asdict(self.task.config).items():
+      if value != getattr(stored, name):
+        raise errors.at(
+            run_dir,
+            f'is a run with {name}={getattr(stored, name)}, which is now'
+            f' {value}',
+        )
+    self._ratios = os.path.join(run_dir, runs.RATIOS)
+    if not os.path.exists(self._ratios):
+      raise errors.at(self._ratios, 'missing', 'repeat the run elsewhere')
+    self.identity = {
+        'dataset_checksum': dataset_checksum,
+        'ratios_checksum': checksums.of_file(self._ratios),
+    }
+
+  @property
+  def truth_dir(self) -> str:
+    name = self.task.config.env_id.replace('/', '_')
+    return os.path.join(self._config.get('data_root', 'data'), 'truth', name)
+
+  def ratios(self) -> dict[str, np.ndarray]:
+    """Returns the ratios [n] of each method, in float64.
+
+    Raises:
+      UserError: if no method has ratios, or the file cannot be read.
+    """
+    found = read_arrays(self._ratios, 'repeat the run elsewhere')
+    sizes = {len(ratios) for ratios in found.values()}
+    if sizes != {self.evaluation.num_transitions}:
+      raise errors.at(
+          self._ratios,
+          f'has ratios of {", ".join(map(str, sizes)) or "no"} transitions,'
+          f' expected {self.evaluation.num_transitions}',
+      )
+    return {name: each.astype(np.float64) for name, each in found.items()}
+
+  def dataset(self, path: str) -> datasets.Dataset:
+    """Returns the data that the run was fitted to.
+
+    Args:
+      path: of the data set; '' for where it was.
+
+    Raises:
+      UserError: if it is not there, or another one is.
+    """
+    config, name = self._config, 'dataset_dir'
+    path = path or config[name]
+    if not path or not os.path.isdir(path):
+      raise errors.UserError(
+          name, path, f'not there; expected the data set of {self._run_dir}'
+      )
+    whole = self.task.dataset(path, config['seed'])
+    num_parts = config.get('num_parts', 1)
+    data = whole
+    if num_parts > 1:
+      data = episodes.part(whole, config['part'], num_parts)
+    if data.checksum() != config['dataset_checksum']:
+      raise errors.UserError(
+          name, path, f'expected the data set of {self._run_dir}, not others'
+      )
+    return data
+
+
+def read_arrays(path: str, advice: str) -> dict[str, np.ndarray]:
+  """Returns the arrays of an .npz file by name.
+
+  Raises:
+    UserError: if the file is damaged; it ends with the advice.
+  """
+  try:
+    with np.load(path, allow_pickle=False) as file:
+      return {name: file[name] for name in file.files}
+  except Exception as error:  # What damage raises depends on where it is.
+    reason = ' '.join(str(error).split())
+    raise errors.at(path, f'cannot be read ({reason})', advice) from error
