@@ -19,7 +19,11 @@ PATH = source_tree.ROOT / 'BUILD'
 _LOCK = 'tests/requirements_lock.txt'
 LOCK = source_tree.ROOT / _LOCK
 REQUIREMENTS = 'requirements.txt', 'tests/requirements.txt'
-_PRETRAINED = 'srdice_tf/policies/pretrained'
+# Files that are no sources, and the target that reads them.
+_DATA = {
+    'pretrained': ('policies', 'srdice_tf/policies/pretrained'),
+    'templates': ('reports', 'srdice_tf/reports/templates'),
+}
 _PYTEST = '@pypi//pytest', '@pypi//pytest_xdist'
 _HEADER = """\
 # One library for each package and each top-level module of srdice_tf, a binary
@@ -41,10 +45,14 @@ def render() -> str:
   targets = [
       _render(rule, name, paths) for (rule, name), paths in sources.items()
   ]
-  shipped = (source_tree.ROOT / _PRETRAINED).rglob('*.*')
+  groups = [_data_files(name, place) for name, (_, place) in _DATA.items()]
+  return '\n'.join([_HEADER, *groups, *sorted(targets)])
+
+
+def _data_files(name: str, place: str) -> str:
+  shipped = (source_tree.ROOT / place).rglob('*.*')
   files = sorted(str(p.relative_to(source_tree.ROOT)) for p in shipped)
-  pretrained = _call('filegroup', name='pretrained', srcs=files)
-  return '\n'.join([_HEADER, pretrained, *sorted(targets)])
+  return _call('filegroup', name=name, srcs=files)
 
 
 def _target_of(path: str) -> tuple[str, str]:
@@ -65,8 +73,9 @@ def _target_of(path: str) -> tuple[str, str]:
 def _render(rule: str, name: str, paths: list[str]) -> str:
   attributes = {'name': name, 'srcs': paths}
   dependencies = _dependencies(name, paths)
-  if name == 'policies':
-    attributes['data'] = [':pretrained']
+  data = [f':{group}' for group, (owner, _) in _DATA.items() if owner == name]
+  if data:
+    attributes['data'] = data
   if name == 'testing':
     attributes['testonly'] = True
   if rule == 'py_binary':

@@ -12,22 +12,27 @@ import numpy as np
 from srdice_tf.evaluation import log_error
 
 
-class _Style(NamedTuple):
+class Style(NamedTuple):
+  """How a method looks in every picture."""
+
   label: str
   color: str
   marker: str
 
 
 _STYLES = {
-    'srdice': _Style('SR-DICE', 'tab:blue', 'o'),
-    'srdiceclosed': _Style('SR-DICE, closed form', 'navy', 'd'),
-    'linearsrdice': _Style('linear SR-DICE', 'tab:cyan', 'D'),
-    'dualdice': _Style('DualDICE', 'tab:orange', 's'),
-    'gradientdice': _Style('GradientDICE', 'tab:green', 'P'),
-    'deepsr': _Style('Deep SR', 'tab:red', '^'),
-    'deeptd': _Style('Deep TD', 'tab:purple', 'X'),
+    'srdice': Style('SR-DICE', 'tab:blue', 'o'),
+    'srdiceclosed': Style('SR-DICE, closed form', 'navy', 'd'),
+    'linearsrdice': Style('linear SR-DICE', 'tab:cyan', 'D'),
+    'dualdice': Style('DualDICE', 'tab:orange', 's'),
+    'gradientdice': Style('GradientDICE', 'tab:green', 'P'),
+    'deepsr': Style('Deep SR', 'tab:red', '^'),
+    'deeptd': Style('Deep TD', 'tab:purple', 'X'),
 }
-_OTHER_COLORS = ('tab:brown', 'tab:pink', 'tab:olive', 'tab:gray')
+_OTHER_COLORS = (
+    'tab:brown', 'tab:pink', 'tab:olive', 'tab:gray', 'goldenrod', 'teal',
+    'crimson', 'slateblue', 'yellowgreen', 'deeppink', 'sienna',
+)
 _OTHER_MARKERS = ('D', 'v', '*', '<', '>', 'p')
 _NUM_MARKERS = 10  # On a curve: every 25k of 250k updates, as in the paper.
 
@@ -66,7 +71,7 @@ def plot_curves(
       figsize=(7.5, 1.0 + 3.0 * num_rows), dpi=150, layout='constrained'
   )
   axes, *below = picture.subplots(num_rows, squeeze=False)[:, 0]
-  _plot_methods(axes, curves, smoothing)
+  draw_methods(axes, curves, smoothing)
   if values:
     _plot_values(below[0], values, truth)
   if behaviour_log_error is not None and np.isfinite(behaviour_log_error):
@@ -77,7 +82,7 @@ def plot_curves(
     label = "truth's own error"
     axes.axhline(allowed, color='0.4', ls=':', label=label)
   axes.set_ylabel('log error (log MSE)')
-  _finish(axes, title)
+  finish_axes(axes, title)
   if axes.get_legend_handles_labels()[0]:
     picture.legend(loc='outside right upper', frameon=False)
   _save(picture, path)
@@ -101,8 +106,8 @@ def plot_panels(
   picture = figure.Figure(figsize=size, dpi=90, layout='constrained')
   all_axes = picture.subplots(1, len(panels), squeeze=False)[0]
   for axes, (title, curves) in zip(all_axes, panels.items()):
-    _plot_methods(axes, curves, smoothing)
-    _finish(axes, title)
+    draw_methods(axes, curves, smoothing)
+    finish_axes(axes, title)
   all_axes[0].set_ylabel(label)
   handles, labels = all_axes[0].get_legend_handles_labels()
   picture.legend(
@@ -132,19 +137,33 @@ def plot_returns(path: str, points: Sequence[Mapping], title: str) -> None:
       alpha=0.2, linewidth=0,
   )
   axes.set_ylabel('return')
-  _finish(axes, title, 'steps in the environment (thousands)')
+  finish_axes(axes, title, 'steps in the environment (thousands)')
   _save(picture, path)
 
 
-def _plot_methods(axes, curves, smoothing: int) -> None:
-  styles = _styles(list(curves))
+def draw_methods(
+    axes,
+    curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    smoothing: int,
+    styles: Mapping[str, Style] | None = None,
+) -> None:
+  """Draws a curve of each method, with its deviation over seeds.
+
+  Args:
+    axes: to draw on.
+    curves: as for `plot_curves`.
+    smoothing: the number of evaluations that a point is the mean of.
+    styles: of each method; None for those of `styles_of`.
+  """
+  styles = styles or styles_of(list(curves))
   for index, (method, (steps, errors)) in enumerate(curves.items()):
     errors = log_error.smooth(np.atleast_2d(errors), smoothing)  # [S, T]
     offset = index / len(curves)
     _plot_curve(axes, styles[method], np.asarray(steps), errors, offset)
 
 
-def _finish(axes, title: str, label: str = 'updates (thousands)') -> None:
+def finish_axes(axes, title: str, label: str = 'updates (thousands)') -> None:
+  """Sets title, grid and the ticks of the updates."""
   axes.set_title(title)
   axes.set_xlabel(label)
   axes.xaxis.set_major_formatter(
@@ -160,7 +179,7 @@ def _finish(axes, title: str, label: str = 'updates (thousands)') -> None:
 
 def _plot_values(axes, values: Mapping[str, tuple], truth) -> None:
   """Draws the estimates, with their intervals as bands, around the truth."""
-  styles, shown = _styles(list(values)), []
+  styles, shown = styles_of(list(values)), []
   for method, (steps, estimates, interval) in values.items():
     style = styles[method]
     estimates = np.where(np.isfinite(estimates), estimates, np.nan)
@@ -182,11 +201,11 @@ def _plot_values(axes, values: Mapping[str, tuple], truth) -> None:
     margin = 0.5 * (max(shown) - min(shown))
     axes.set_ylim(min(shown) - margin, max(shown) + margin)
   axes.set_ylabel('estimate, 95% interval')
-  _finish(axes, '')
+  finish_axes(axes, '')
 
 
 def _plot_curve(
-    axes, style: _Style, steps: np.ndarray, errors: np.ndarray, offset: float
+    axes, style: Style, steps: np.ndarray, errors: np.ndarray, offset: float
 ) -> None:
   """Draws one method.
 
@@ -223,13 +242,20 @@ def _plot_curve(
     )
 
 
-def _styles(methods: list[str]) -> dict[str, _Style]:
+def rank(method: str) -> int:
+  """Returns a method's place in legends: the paper's first, then all others."""
+  names = list(_STYLES)
+  name = ''.join(filter(str.isalnum, method)).lower()
+  return names.index(name) if name in names else len(names)
+
+
+def styles_of(methods: list[str]) -> dict[str, Style]:
   """Returns a style for each method, told by its letters and digits."""
   styles = {}
   for method in methods:
     name = ''.join(filter(str.isalnum, method)).lower()
     number = len(set(styles.values()) - set(_STYLES.values()))
-    other = _Style(
+    other = Style(
         method,
         _OTHER_COLORS[number % len(_OTHER_COLORS)],
         _OTHER_MARKERS[number % len(_OTHER_MARKERS)],

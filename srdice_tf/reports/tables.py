@@ -62,10 +62,11 @@ def _cells(columns, rows) -> tuple[list[list[str]], list[bool]]:
   is_text = [
       any(isinstance(row[i], str) for row in rows) for i in range(len(columns))
   ]
-  return [list(columns), *(list(map(_cell, row)) for row in rows)], is_text
+  return [list(columns), *(list(map(cell_text, row)) for row in rows)], is_text
 
 
-def _cell(value) -> str:
+def cell_text(value) -> str:
+  """Returns a value as tables show it."""
   if value is None:
     return '-'
   if isinstance(value, str | bool):

@@ -1,0 +1,132 @@
+"""Everything that was run below a directory, read for a report."""
+
+from collections.abc import Sequence
+import os
+
+import pandas as pd
+
+from srdice_tf import config_file
+from srdice_tf import errors
+from srdice_tf import results
+from srdice_tf.experiments import result_file
+from srdice_tf.reports import run_records
+
+EXPERIMENT = 'experiment.json'
+_TABLES = {'chain': 'chain.csv', 'random_rewards': 'random_rewards.csv'}
+_COLUMNS = {
+    'chain': ('features', 'method', 'step', '0'),
+    'random_rewards': ('env', 'seed', 'method', 'reward', 'log_mse'),
+}
+_ADVICE = 'remove it to run again'
+
+
+def read(root: str) -> list[run_records.Group]:
+  """Returns the runs below a directory, experiment by experiment.
+
+  An experiment is a directory with an experiment.json; runs outside of one are
+  a group of their own.
+
+  Args:
+    root: the directory, at any height above the runs.
+
+  Raises:
+    UserError: if there is no run, or a file is not what a run wrote.
+  """
+  if not os.path.isdir(root):
+    raise errors.UserError('runs', root, 'expected a directory of runs')
+  places = {'': []}  # Directories with something in it, by experiment.
+  for directory, below, names in os.walk(root):
+    below.sort()
+    path = os.path.relpath(directory, root)
+    if EXPERIMENT in names:
+      places.setdefault(path, [])
+    wanted = {result_file.FILE_NAME, *_TABLES.values()}
+    if not wanted.isdisjoint(names):
+      places[_owner(path, places)].append(path)
+  groups = [
+      _group(root, experiment, found)
+      for experiment, found in places.items()
+      if experiment or found
+  ]
+  if not any(group.records or group.tables for group in groups):
+    raise errors.UserError(
+        'runs',
+        root,
+        f'no run is finished there; expected a {result_file.FILE_NAME} below'
+        ' it',
+    )
+  return groups
+
+
+def _owner(path: str, experiments) -> str:
+  """Returns the experiment that a directory belongs to, '' for none."""
+  while path not in experiments:
+    if path in ('', '.'):
+      return ''
+    path = os.path.dirname(path) or '.'
+  return path
+
+
+def _group(
+    root: str, experiment: str, directories: Sequence[str]
+) -> run_records.Group:
+  description = {}
+  if experiment:
+    path = os.path.normpath(os.path.join(root, experiment, EXPERIMENT))
+    description = config_file.read_json(path, _ADVICE)
+    version = description.get('version', results.VERSION)
+    if version != results.VERSION:
+      found = f'has the version {version}, expected {results.VERSION}'
+      raise errors.at(path, found, _ADVICE)
+  name = str(description.get('name', ''))
+  done = [d for d in directories if result_file.exists(os.path.join(root, d))]
+  planned = [
+      os.path.normpath(os.path.join(experiment, each))
+      for each in description.get('runs', ())
+  ]
+  return run_records.Group(
+      name=name,
+      title=description.get('title') or name or 'Runs',
+      caption=description.get('caption', ''),
+      scale=description.get('scale', ''),
+      command=description.get('command', ''),
+      origin=description.get('origin', {}),
+      records=[_record(root, each) for each in done],
+      missing=[each for each in planned if each not in directories],
+      tables=_tables(root, directories),
+  )
+
+
+def _record(root: str, directory: str) -> run_records.RunRecord:
+  path = os.path.normpath(os.path.join(root, directory))
+  config = os.path.join(path, config_file.FILE_NAME)
+  return run_records.RunRecord(
+      directory,
+      result_file.read(path),
+      config_file.read_json(config, _ADVICE) if os.path.exists(config) else {},
+  )
+
+
+def _tables(root: str, directories: Sequence[str]) -> dict[str, pd.DataFrame]:
+  """Returns the further tables, those of one kind below each other."""
+  tables = {}
+  for kind, name in _TABLES.items():
+    paths = [
+        os.path.normpath(os.path.join(root, each, name)) for each in directories
+    ]
+    found = [_table(kind, path) for path in paths if os.path.exists(path)]
+    if found:
+      tables[kind] = pd.concat(found, ignore_index=True)
+  return tables
+
+
+def _table(kind: str, path: str) -> pd.DataFrame:
+  try:
+    table = pd.read_csv(path)
+  except (OSError, ValueError) as error:
+    reason = ' '.join(str(error).split())
+    raise errors.at(path, f'cannot be read ({reason})', _ADVICE) from error
+  lacks = [name for name in _COLUMNS[kind] if name not in table.columns]
+  if lacks:
+    raise errors.at(path, f'lacks the columns {", ".join(lacks)}', _ADVICE)
+  return table

@@ -1,0 +1,307 @@
+"""The paper's claims, each with the rule that decides whether runs bear it."""
+
+import collections
+import dataclasses
+
+from srdice_tf.reports import claim_checks
+from srdice_tf.reports import claim_rules
+from srdice_tf.reports import report_parts
+
+_MIS, _TRAINED = claim_checks.MIS, claim_checks.TRAINED
+_BEHAVIOUR = (claim_rules.BEHAVIOUR,)  # With random rewards, the ratio 1.
+# The paper has five locomotion tasks beside the two small ones.
+_MANY = 5
+_GAMES = 'atari_main', 'atari_noise', 'atari_separate'
+_CLEARLY = (
+    'clearly, that is: the 95% interval of the mean difference over common'
+    ' seeds (three or more) is below 0'
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+  """What the paper says.
+
+  Attributes:
+    name: short.
+    words: the claim.
+    where: in the paper.
+    rule: what decides, in words.
+    decide: the rule.
+  """
+
+  name: str
+  words: str
+  where: str
+  rule: str
+  decide: claim_checks.Decide
+
+
+@dataclasses.dataclass(frozen=True)
+class JudgedClaim:
+  """A claim with what the runs say of it.
+
+  Attributes:
+    claim: of the paper.
+    verdict: of the rule.
+    table: the comparisons; None if there is none.
+    answers: what they say, counted.
+  """
+
+  claim: Claim
+  verdict: str
+  table: report_parts.ReportTable | None
+  answers: str = ''
+
+
+def judge(evidence: claim_rules.Evidence) -> list[JudgedClaim]:
+  """Returns every claim with its verdict and its figures."""
+  judged = []
+  for claim in CLAIMS:
+    found = claim.decide(evidence)
+    rows = [dataclasses.astuple(each) for each in found.comparisons]
+    table = report_parts.ReportTable(
+        f'claim_{claim.name}', _COLUMNS, rows, 'Figures of the claim.'
+    )
+    counts = collections.Counter(each.answer for each in found.comparisons)
+    answers = ', '.join(f'{count} {name}' for name, count in counts.items())
+    judged.append(
+        JudgedClaim(claim, found.verdict, table if rows else None, answers)
+    )
+  return judged
+
+
+_COLUMNS = (
+    'task', 'compared', 'n', 'value', 'low 95%', 'high 95%', 'bears it out'
+)
+
+
+CLAIMS = (
+    Claim(
+        'hard_mis',
+        'SR-DICE outperforms DualDICE and GradientDICE in the hard setting.',
+        'Figure of the hard setting',
+        'On every task SR-DICE has the lower log error, against each of the'
+        f' two, {_CLEARLY}; {_MANY} tasks or more. One clear loss'
+        ' refutes.',
+        claim_checks.lower_error(('hard',), ('srdice',), _MIS, min_tasks=_MANY),
+    ),
+    Claim(
+        'easy_mis',
+        'SR-DICE significantly outperforms the other MIS methods in the easy'
+        ' setting, except on Humanoid.',
+        'Figure of the easy setting',
+        'On every task but Humanoid SR-DICE has clearly the lower log error,'
+        ' against each of the two; four tasks or more.',
+        claim_checks.lower_error(
+            ('easy',), ('srdice',), _MIS, but=('Humanoid',), min_tasks=_MANY - 1
+        ),
+    ),
+    Claim(
+        'hard_deep_td',
+        'Deep TD performs the strongest in every environment of the hard'
+        ' setting.',
+        'Figure of the hard setting',
+        'On every task Deep TD has clearly the lower log error, against each'
+        ' other trained method. One clear loss refutes.',
+        claim_checks.lower_error(
+            ('hard',), ('deep_td',), _TRAINED, min_tasks=_MANY
+        ),
+    ),
+    Claim(
+        'same_as_deep_sr',
+        'Deep SR and SR-DICE perform similarly in every task.',
+        'Discussion of the results',
+        'On every task of the easy and the hard setting the 95% interval of the'
+        ' difference of log errors is within ±1; refuted if it is outside on'
+        ' one.',
+        claim_checks.lower_error(
+            ('hard', 'easy'),
+            ('srdice',),
+            ('deep_sr',),
+            claim_checks.all_similar,
+            min_tasks=_MANY,
+        ),
+    ),
+    Claim(
+        'easy_behaviour',
+        'In the easy setting the behaviour policy often outperforms all'
+        ' methods.',
+        'Figure of the easy setting',
+        'On more than half of the tasks the behaviour policy’s value has'
+        ' clearly the lower log error, against every method.',
+        claim_checks.lower_error(
+            ('easy',), _BEHAVIOUR, _TRAINED, claim_rules.on_most_tasks,
+            min_tasks=3,
+        ),
+    ),
+    Claim(
+        'hard_behaviour',
+        'In the hard setting the behaviour policy is a poor estimate of the'
+        ' target policy.',
+        'Figure of the hard setting',
+        'On more than half of the tasks SR-DICE has clearly the lower log error'
+        ' than the behaviour policy’s value.',
+        claim_checks.lower_error(
+            ('hard',), ('srdice',), _BEHAVIOUR, claim_rules.on_most_tasks,
+            min_tasks=3,
+        ),
+    ),
+    Claim(
+        'rewards_share',
+        'With random rewards SR-DICE is the best MIS method on over 80% of the'
+        ' rewards.',
+        'Table of random rewards',
+        'On every task it has the lowest log MSE of the three on at least 80%'
+        ' of the rewards.',
+        claim_checks.on_rewards(claim_rules.best_share, _MIS, 0.8),
+    ),
+    Claim(
+        'rewards_mean',
+        'With random rewards SR-DICE vastly outperforms the other MIS methods'
+        ' in average log MSE.',
+        'Table of random rewards',
+        'On every task the mean log MSE over rewards is clearly the lower one,'
+        ' against each of the two.',
+        claim_checks.on_rewards(claim_rules.lower_on_rewards, _MIS),
+    ),
+    Claim(
+        'rewards_behaviour',
+        'With random rewards the ratios of SR-DICE are better than none.',
+        'Not in the paper, whose table lacks the ratio 1',
+        'On every task the mean log MSE is clearly lower than with all ratios'
+        ' equal to 1.',
+        claim_checks.on_rewards(claim_rules.lower_on_rewards, _BEHAVIOUR),
+    ),
+    Claim(
+        'small_data',
+        'SR-DICE performs well with as few as 5k transitions.',
+        'Ablation (a)',
+        'With no larger data set the log error is lower by more than 1; refuted'
+        ' if for one the whole 95% interval is.',
+        claim_checks.smallest_is_enough,
+    ),
+    Claim(
+        'small_data_td',
+        'For small data sets the SR methods outperform Deep TD.',
+        'Ablation (a)',
+        'On the smallest data set SR-DICE and Deep SR have clearly the lower'
+        ' log error.',
+        claim_checks.sr_on_smallest,
+    ),
+    Claim(
+        'gamma_order',
+        'The relative ordering across methods is unchanged by the discount.',
+        'Ablation (b)',
+        'No two methods change places: one clearly better at one discount, the'
+        ' other at another.',
+        claim_checks.same_order_over_gamma,
+    ),
+    Claim(
+        'noise',
+        'With a behaviour policy of larger noise the results are similar.',
+        'Ablation (c)',
+        'SR-DICE has clearly the lower log error than DualDICE and'
+        ' GradientDICE.',
+        claim_checks.lower_error(('ablation_noise',), ('srdice',), _MIS),
+    ),
+    Claim(
+        'deterministic',
+        'With one deterministic policy the MIS baselines still perform poorly.',
+        'Ablation (d)',
+        'SR-DICE has clearly the lower log error than DualDICE and'
+        ' GradientDICE.',
+        claim_checks.lower_error(
+            ('ablation_deterministic',), ('srdice',), _MIS
+        ),
+    ),
+    Claim(
+        'dual_psi',
+        'DualDICE gains significantly from psi with linear networks.',
+        'Figure of representations',
+        'Linear in psi it has clearly the lower log error than over states and'
+        ' actions.',
+        claim_checks.over_representations(
+            [('dual_dice psi True', 'dual_dice states_actions False')]
+        ),
+    ),
+    Claim(
+        'gradient_psi',
+        'GradientDICE performs much worse when using psi.',
+        'Figure of representations',
+        'Over psi, linear or not, it has clearly the higher log error.',
+        claim_checks.over_representations([
+            ('gradient_dice states_actions False', 'gradient_dice psi True'),
+            ('gradient_dice states_actions False', 'gradient_dice psi False'),
+        ]),
+    ),
+    Claim(
+        'big',
+        'There is no clear benefit from larger networks.',
+        'Figure of larger networks',
+        'With one more hidden layer no log error is lower by more than 1;'
+        ' refuted if for one the whole 95% interval is.',
+        claim_checks.no_gain_of_layers,
+    ),
+    Claim(
+        'time_mis',
+        'SR-DICE, DualDICE and GradientDICE run in a comparable time.',
+        'Table of run times',
+        'The mean seconds of each of the two are between half and twice those'
+        ' of SR-DICE.',
+        claim_checks.seconds_ratio(_MIS, 0.5, 2.0),
+    ),
+    Claim(
+        'time_deep',
+        'The deep RL methods run in about half the time of SR-DICE.',
+        'Table of run times',
+        'The mean seconds of Deep TD and Deep SR are between a third and three'
+        ' quarters of those of SR-DICE.',
+        claim_checks.seconds_ratio(('deep_td', 'deep_sr'), 1 / 3, 0.75),
+    ),
+    Claim(
+        'atari_mis',
+        'On Atari the MIS baselines diverge, while the remaining methods'
+        ' perform similarly.',
+        'Figure of Atari',
+        'On every game SR-DICE, Deep SR and Deep TD have clearly the lower log'
+        ' error than DualDICE and GradientDICE.',
+        claim_checks.lower_error(
+            _GAMES, ('srdice', 'deep_sr', 'deep_td'), _MIS, min_tasks=2
+        ),
+    ),
+    Claim(
+        'atari_behaviour',
+        'On most games the behaviour policy’s value outperforms all methods.',
+        'Figure of Atari',
+        'On more than half of the games it has clearly the lower log error,'
+        ' against every method.',
+        claim_checks.lower_error(
+            ('atari_main',), _BEHAVIOUR, _TRAINED, claim_rules.on_most_tasks,
+            min_tasks=2,
+        ),
+    ),
+    Claim(
+        'chain',
+        'On the chain the final ratios of SR-DICE are much better with tabular'
+        ' and inverted features.',
+        'Figure of the five-state chain',
+        'For both kinds the log MSE over the last ten evaluations is clearly'
+        ' lower than DualDICE’s and GradientDICE’s, over trials.',
+        claim_checks.on_chain(
+            ('tabular', 'inverted'), [('srdice', m) for m in _MIS]
+        ),
+    ),
+    Claim(
+        'chain_dependent',
+        'With dependent features DualDICE outperforms SR-DICE, which still'
+        ' outperforms GradientDICE.',
+        'Figure of the five-state chain',
+        'The log MSE over the last ten evaluations is clearly lowest for'
+        ' DualDICE, then for SR-DICE, over trials.',
+        claim_checks.on_chain(
+            ('dependent',),
+            [('dual_dice', 'srdice'), ('srdice', 'gradient_dice')],
+        ),
+    ),
+)

@@ -1,0 +1,137 @@
+"""Figures of studies that are no evaluations: the chain, random rewards."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+
+from srdice_tf.reports import figures
+from srdice_tf.reports import report_parts
+from srdice_tf.reports import tables
+
+_LAST = 10  # Evaluations on the chain that count as its end.
+# The ratio 1: no correction at all.
+_ONE = figures.Style('ratio 1 (behaviour)', 'black', '--')
+_RATIO_ONE = 'behaviour'
+
+
+def of_chain(chain: pd.DataFrame, name: str) -> report_parts.ReportFigure:
+  """Returns the errors of ratios over updates, one panel a kind of features.
+
+  Args:
+    chain: the content of chain.csv: a column for each trial.
+    name: of the figure's files.
+  """
+  trials = [column for column in chain.columns if column.isdigit()]
+  looks = figures.styles_of(list(dict.fromkeys(chain['method'])))
+  panels, rows = [], []
+  for features, same in chain.groupby('features', sort=False):
+    curves = {}
+    for method, found in same.groupby('method', sort=False):
+      errors = found[trials].to_numpy(np.float64).T  # [T, E]
+      curves[method] = found['step'].to_numpy(), errors
+      last = errors[:, -_LAST:].mean(axis=1)
+      rows.append([
+          features, looks[method].label, len(last), float(last.mean()),
+          tables.deviation(last),
+      ])
+    draw = functools.partial(
+        _draw_chain, title=f'{features} features', curves=curves, looks=looks
+    )
+    panels.append(report_parts.Panel(f'{features} features', draw))
+  columns = 'features', 'method', 'trials', f'log MSE, last {_LAST}', 'std'
+  updates = int(chain['step'].max())
+  return report_parts.ReportFigure(
+      name=name,
+      title='Density ratios on the five-state chain',
+      caption='Log MSE of the ratios to the exact ones; the shade is one'
+      f' standard deviation. {len(trials)} trials, {updates:,} updates.',
+      panels=panels,
+      legend=list(looks.values()),
+      table=report_parts.ReportTable(name, columns, rows, 'The chain.'),
+  )
+
+
+def _draw_chain(axes, title, curves, looks):
+  figures.draw_methods(axes, curves, 1, looks)
+  figures.finish_axes(axes, title)
+  axes.set_ylabel('log MSE of the ratio')
+
+
+def of_rewards(rewards: pd.DataFrame, name: str) -> report_parts.ReportFigure:
+  """Returns how the errors over random rewards are distributed.
+
+  Args:
+    rewards: with 'env', 'seed', 'reward', 'method' and 'log_mse'.
+    name: of the figure's files.
+  """
+  looks = figures.styles_of(list(dict.fromkeys(rewards['method'])))
+  if _RATIO_ONE in looks:
+    looks[_RATIO_ONE] = _ONE
+  panels, rows = [], []
+  for env, same in rewards.groupby('env', sort=False):
+    errors = same.pivot_table('log_mse', ['seed', 'reward'], 'method')
+    errors = errors[[method for method in looks if method in errors]].dropna()
+    if not len(errors):
+      continue
+    rows += _reward_rows(env, errors, looks)
+    draw = functools.partial(
+        _draw_rewards, title=env, errors=errors, looks=looks
+    )
+    panels.append(report_parts.Panel(env, draw))
+  columns = (
+      'task', 'method', 'rewards', 'mean log MSE', 'std', 'best on %',
+      'best on %, ratio 1 aside',
+  )
+  seeds = rewards['seed'].nunique()
+  return report_parts.ReportFigure(
+      name=name,
+      title='Errors over random rewards',
+      caption='Share of the random rewards whose log MSE is at most the one on'
+      ' the axis; further left is better. Values are divided by the mean reward'
+      f' of the data. {seeds} seed{"s" * (seeds > 1)}. The paper has no row for'
+      ' the ratio 1.',
+      panels=panels,
+      legend=list(looks.values()),
+      table=report_parts.ReportTable(name, columns, rows, 'Random rewards.'),
+  )
+
+
+def _reward_rows(env, errors: pd.DataFrame, looks) -> list[list]:
+  best = errors.idxmin(axis=1)
+  others = errors.drop(columns=_RATIO_ONE, errors='ignore')
+  best_other = others.idxmin(axis=1)
+  return [
+      [
+          env,
+          looks[method].label,
+          len(errors),
+          float(errors[method].mean()),
+          tables.deviation(errors[method]),
+          100.0 * float((best == method).mean()),
+          None if method == _RATIO_ONE
+          else 100.0 * float((best_other == method).mean()),
+      ]
+      for method in errors
+  ]
+
+
+def _draw_rewards(axes, title, errors: pd.DataFrame, looks):
+  shares = np.arange(1, len(errors) + 1) / len(errors)
+  # The rarest few would squeeze all others together.
+  low, high = np.quantile(errors, [0.005, 0.995])
+  for method in errors:
+    style = looks[method]
+    axes.plot(
+        np.sort(errors[method]), shares, color=style.color,
+        ls='--' if style.marker == '--' else '-',
+        marker='' if style.marker == '--' else style.marker,
+        markevery=max(1, len(errors) // 8), markeredgecolor='white',
+    )
+  axes.set_xlim(low, high)
+  axes.set_title(title)
+  axes.set_xlabel('log MSE')
+  axes.set_ylabel('share of rewards below')
+  axes.grid(color='0.9')
+  axes.set_axisbelow(True)
+  axes.spines[['top', 'right']].set_visible(False)

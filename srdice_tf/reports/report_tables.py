@@ -1,0 +1,89 @@
+"""The tables of a report."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from srdice_tf.reports import aggregates
+from srdice_tf.reports import figures
+from srdice_tf.reports import report_curves
+from srdice_tf.reports import report_parts
+from srdice_tf.reports import tables
+
+
+def of_tasks(
+    frame: pd.DataFrame, looks: Mapping[str, figures.Style], name: str
+) -> report_parts.ReportTable:
+  """Returns means and deviations over seeds, for each task and method."""
+  has_truth = aggregates.ERROR in frame
+  columns = ['task', 'method', 'runs', 'estimate', 'std']
+  if has_truth:
+    columns += ['truth', 'error %', 'log error', 'std ', 'truth allows']
+    columns += ['intervals that hold it']
+  columns += ['flow residual', 'seconds', 'diverged']
+  rows = []
+  for task, same in frame.groupby('task', sort=False):
+    for label, found in same.groupby('label', sort=False):
+      rows.append([
+          task, looks[label].label, *_numbers(found, has_truth),
+      ])
+    if has_truth and same['behaviour_log_error'].notna().any():
+      rows.append(_behaviour(task, same, columns))
+  return report_parts.ReportTable(
+      name, columns, rows,
+      'Means and standard deviations (n − 1) over runs. Log errors are the'
+      ' mean of the last ten points of each curve; “truth allows” is the log'
+      ' error that the standard error of the truth alone would give.',
+      title='Errors by task and method',
+  )
+
+
+def _numbers(found: pd.DataFrame, has_truth: bool) -> list:
+  numbers = [
+      len(found), _mean(found['value']), tables.deviation(found['value'])
+  ]
+  if has_truth:
+    errors = found[aggregates.ERROR]
+    numbers += [
+        _mean(found['truth']),
+        100.0 * _mean(found['relative_error']),
+        _mean(errors),
+        tables.deviation(errors),
+        _known(found['truth_allows']),
+        _held(found),
+    ]
+  return numbers + [
+      _known(found['flow_residual']),
+      _mean(found['seconds']),
+      int(found['diverged'].sum()),
+  ]
+
+
+def _held(found: pd.DataFrame) -> str | None:
+  """Returns how many 95% intervals hold the truth; None without any."""
+  told = found.dropna(subset=['low', 'high'])
+  held = (told['low'] <= told['truth']) & (told['truth'] <= told['high'])
+  return f'{held.sum()} of {len(told)}' if len(told) else None
+
+
+def _behaviour(task: str, same: pd.DataFrame, columns: list[str]) -> list:
+  runs = same.drop_duplicates('seed')
+  cells = dict.fromkeys(columns) | {
+      'task': task,
+      'method': report_curves.BEHAVIOUR.label,
+      'runs': len(runs),
+      'truth': _mean(runs['truth']),
+      'log error': _known(runs['behaviour_log_error']),
+      'std ': tables.deviation(runs['behaviour_log_error'].dropna()),
+  }
+  return list(cells.values())
+
+
+def _mean(values) -> float:
+  return float(np.mean(np.asarray(values, np.float64)))
+
+
+def _known(values) -> float | None:
+  values = pd.to_numeric(values, errors='coerce').dropna()
+  return float(values.mean()) if len(values) else None

@@ -1,0 +1,204 @@
+"""Finished runs with their settings, and one table of them all."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from srdice_tf import results
+from srdice_tf.evaluation import log_error
+from srdice_tf.evaluation import tidy
+from srdice_tf.reports import figures
+
+# What says where a run is kept, or follows from the rest of its settings.
+_NOT_TOLD = frozenset((
+    'env_id', 'setting', 'num_envs', 'policy_checksum', 'behaviour_checksum',
+    'truth', 'truth_episodes', 'truth_max_episodes',
+))
+
+
+@dataclasses.dataclass(frozen=True)
+class RunRecord:
+  """One finished run.
+
+  Attributes:
+    directory: of the run, relative to that of the report.
+    evaluation: what it found.
+    config: the content of its config.json; {} if there is none.
+  """
+
+  directory: str
+  evaluation: results.Evaluation
+  config: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+  @property
+  def place(self) -> tuple[str, str]:
+    """Environment and setting."""
+    return self.evaluation.env_id or 'logged data', self.evaluation.setting
+
+  def task_fields(self) -> dict[str, Any]:
+    """Returns the settings of the task that runs are told apart by."""
+    task = self.config.get('task') or {
+        'gamma': self.evaluation.gamma,
+        'num_transitions': self.evaluation.num_transitions,
+    }
+    return {k: v for k, v in task.items() if k not in _NOT_TOLD}
+
+  def method_fields(self, method: str) -> dict[str, Any]:
+    """Returns the hyper-parameters of a method and of what it may share."""
+    algos, found = self.config.get('algos', ()), {}
+    for name, fields in self.config.get('hyperparameters', {}).items():
+      if name == method or name not in algos:
+        found |= fields
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+  """The runs of one experiment.
+
+  Attributes:
+    name: of the experiment; '' for runs that belong to none.
+    title: in words.
+    caption: what it shows.
+    scale: 'paper', 'desk', ...; '' if nobody knows.
+    command: that made it.
+    origin: versions and machine, by name, where they were noted.
+    records: the runs that are done.
+    missing: directories of runs that were planned and are not done.
+    tables: further tables by kind ('chain', 'random_rewards').
+  """
+
+  name: str = ''
+  title: str = 'Runs'
+  caption: str = ''
+  scale: str = ''
+  command: str = ''
+  origin: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  records: Sequence[RunRecord] = ()
+  missing: Sequence[str] = ()
+  tables: Mapping[str, pd.DataFrame] = dataclasses.field(default_factory=dict)
+
+
+def frame(group: Group) -> pd.DataFrame:
+  """Returns the tidy table of a group's runs: a row for each run and method.
+
+  Beside what `tidy.frame` has: 'experiment', 'directory', 'task' (the
+  environment and what differs between its tasks), 'variant' (in which
+  hyper-parameters a method differs from most of its runs), 'label' (both),
+  'run' (seed and part of the data), 'behaviour_log_error', 'phase_seconds',
+  'updates', and each setting in which runs of an environment differ, as
+  'task.<field>' and 'method.<field>'.
+  """
+  if not group.records:
+    return pd.DataFrame()
+  tasks = _told(
+      {r.directory: (r.place, r.task_fields()) for r in group.records}
+  )
+  methods = _told({
+      (r.directory, m): ((*r.place, m), r.method_fields(m))
+      for r in group.records
+      for m in r.evaluation.methods
+  })
+  settings = len({record.place[1] for record in group.records}) > 1
+  rows = [
+      _row(group, record, name, tasks, methods, settings)
+      for record in group.records
+      for name in record.evaluation.methods
+  ]
+  found = pd.concat(
+      [tidy.frame(r.evaluation for r in group.records), pd.DataFrame(rows)],
+      axis='columns',
+  )
+  found['rank'] = found['method'].map(figures.rank)
+  fields = [column for column in found if column.startswith('task.')]
+  order = ['env', 'setting', *fields, 'rank']
+  found = found.sort_values(order, kind='stable', key=_sortable)
+  return found.drop(columns='rank').reset_index(drop=True)
+
+
+def _sortable(column: pd.Series) -> pd.Series:
+  return column if pd.api.types.is_numeric_dtype(column) else column.map(str)
+
+
+def _row(group, record, method, tasks, methods, with_setting) -> dict:
+  evaluation = record.evaluation
+  task_fields, differs = tasks[record.directory]
+  fields, variant = methods[record.directory, method]
+  env_id, setting = record.place
+  place = f'{env_id} ({setting})' if with_setting and setting else env_id
+  phases = getattr(evaluation[method], 'phase_seconds', {})
+  return {
+      'experiment': group.name,
+      'directory': record.directory,
+      'run': f'{evaluation.seed}.{record.config.get("part", 0)}',
+      'task': ', '.join([place, *_texts(differs)]),
+      'task_variant': ', '.join(_texts(differs)),
+      'variant': ', '.join(_texts(variant)),
+      'label': ', '.join([method, *_texts(variant)]),
+      'behaviour_log_error': behaviour_log_error(evaluation),
+      'phase_seconds': dict(phases),
+      'updates': num_updates(evaluation[method]) or 0,
+      **{f'task.{key}': value for key, value in task_fields.items()},
+      **{f'method.{key}': value for key, value in fields.items()},
+  }
+
+
+def num_updates(result: results.MethodResult) -> int | None:
+  """Returns the updates of a method's last phase; None for a closed form."""
+  steps = result.curve.steps
+  return steps[-1] if len(steps) > 1 else None
+
+
+def behaviour_log_error(evaluation: results.Evaluation) -> float | None:
+  """Returns the log error of taking the behaviour policy's value."""
+  if evaluation.truth is None or evaluation.behaviour is None:
+    return None
+  truth = evaluation.truth.value
+  return float(log_error.log_error(evaluation.behaviour.value, truth))
+
+
+def _told(items: Mapping[Any, tuple[Any, dict]]) -> dict[Any, tuple]:
+  """Returns the fields in which each item's fellows differ, and those to tell.
+
+  A value that more than half of an item's fellows have is not told.
+
+  Args:
+    items: by key, what the fellows have in common, and the fields.
+  """
+  fellows = {}
+  for place, fields in items.values():
+    fellows.setdefault(place, []).append(fields)
+  usual = {place: dict(_usual(found)) for place, found in fellows.items()}
+  found = {}
+  for key, (place, fields) in items.items():
+    most = usual[place]
+    differing = {k: v for k, v in fields.items() if k in most}
+    told = {k: v for k, v in differing.items() if most[k] != (v,)}
+    found[key] = differing, told
+  return found
+
+
+def _usual(found: list[dict]) -> Iterator[tuple[str, tuple]]:
+  """Yields the fields that differ, with the value of most, or ()."""
+  for name in dict.fromkeys(name for fields in found for name in fields):
+    values = [fields[name] for fields in found if name in fields]
+    counts = [values.count(value) for value in values]
+    if max(counts) == len(values):
+      continue
+    most = values[int(np.argmax(counts))]
+    yield name, (most,) if 2 * max(counts) > len(values) else ()
+
+
+def _texts(fields: Mapping[str, Any]) -> list[str]:
+  return [f'{name}={_short(value)}' for name, value in fields.items()]
+
+
+def _short(value) -> str:
+  if isinstance(value, bool) or not isinstance(value, int | float):
+    return str(value)
+  return f'{value:,}' if isinstance(value, int) else f'{value:g}'

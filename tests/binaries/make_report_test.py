@@ -1,0 +1,42 @@
+"""Tests of the program that makes a report."""
+
+import pathlib
+import subprocess
+import sys
+
+from tests.reports import hand_made
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+def _run(*flags):
+  return subprocess.run(
+      [sys.executable, str(_ROOT / 'binaries' / 'make_report.py'), *flags],
+      capture_output=True,
+      text=True,
+      check=False,
+      env={'PYTHONPATH': str(_ROOT), 'PATH': '/usr/bin:/bin'},
+  )
+
+
+def test_a_page_from_runs(tmp_path):
+  hand_made.write_experiment(tmp_path, 'hard', ['seed0', 'seed1'])
+  hand_made.write_run(tmp_path / 'seed0', 'A', 0, {'srdice': -3.0})
+  process = _run(f'--runs={tmp_path}')
+  assert process.returncode == 0, process.stderr
+  page = tmp_path / 'report' / 'report.html'
+  assert process.stdout.splitlines() == [
+      'missing       seed1', 'runs          1', f'report        {page}'
+  ]
+  assert page.exists() and process.stderr == ''
+  again = _run(f'--runs={tmp_path}', f'--output_dir={tmp_path / "other"}')
+  assert again.returncode == 0 and (tmp_path / 'other' / page.name).exists()
+
+
+def test_no_runs_are_one_line(tmp_path):
+  process = _run(f'--runs={tmp_path}')
+  assert process.returncode == 1
+  assert process.stderr == (
+      f'error: --runs={tmp_path}: no run is finished there; expected a'
+      ' result.json below it.\n'
+  )

@@ -1,0 +1,206 @@
+"""Tests for the paper's claims: what decides, by number."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from srdice_tf.reports import aggregates
+from srdice_tf.reports import claim_rules
+from srdice_tf.reports import paper_claims
+
+_NOTHING = claim_rules.Evidence(pd.DataFrame(), {})
+_TASKS = 'ABCDE'
+_SEEDS = range(4)
+_NOISE = (0.1, -0.1, 0.05, -0.05)
+
+
+def _runs(experiment, errors, tasks=_TASKS, seeds=_SEEDS, **columns):
+  """Returns a table in which each method has one error on all tasks."""
+  return pd.DataFrame([
+      {
+          'experiment': experiment, 'setting': 'hard', 'env': task,
+          'task': task, 'run': str(seed), 'method': method, 'label': method,
+          aggregates.ERROR: error + _NOISE[(seed + i) % 4],
+          'behaviour_log_error': -3.0, 'seconds': 10.0, 'num_transitions': 50,
+          **columns,
+      }
+      for task in tasks
+      for i, (method, error) in enumerate(errors.items())
+      for seed in seeds
+  ])
+
+
+def _verdict(name, *runs, **tables):
+  evidence = claim_rules.Evidence(pd.concat(runs or [pd.DataFrame()]), tables)
+  found = {each.claim.name: each for each in paper_claims.judge(evidence)}
+  return found[name].verdict
+
+
+_GOOD = {'srdice': -6.0, 'deep_sr': -6.1, 'deep_td': -7.0, 'dual_dice': -1.0,
+         'gradient_dice': -3.5}
+
+
+def test_nothing_decides_nothing():
+  judged = paper_claims.judge(_NOTHING)
+  assert {each.verdict for each in judged} == {claim_rules.OPEN}
+  assert len({each.claim.name for each in judged}) == len(judged)
+  assert all(each.table is None for each in judged)
+
+
+@pytest.mark.parametrize(
+    'name', ['hard_mis', 'hard_deep_td', 'same_as_deep_sr', 'hard_behaviour']
+)
+def test_claims_of_the_hard_setting_hold(name):
+  assert _verdict(name, _runs('hard', _GOOD)) == claim_rules.CONFIRMED
+  # Runs outside of an experiment count by their setting.
+  assert _verdict(name, _runs('', _GOOD)) == claim_rules.CONFIRMED
+  assert _verdict(name, _runs('easy_not', _GOOD)) == claim_rules.OPEN
+
+
+def test_one_clear_loss_refutes():
+  bad = _runs('hard', {**_GOOD, 'gradient_dice': -8.0}, tasks='E')
+  runs = _runs('hard', _GOOD, tasks='ABCD'), bad
+  assert _verdict('hard_mis', *runs) == claim_rules.REFUTED
+
+
+def test_what_is_not_clear_decides_nothing():
+  level = _runs('hard', {**_GOOD, 'gradient_dice': -6.0}, tasks='E')
+  runs = _runs('hard', _GOOD, tasks='ABCD'), level
+  assert _verdict('hard_mis', *runs) == claim_rules.OPEN
+
+
+@pytest.mark.parametrize(
+    'fields', [{'seeds': range(2)}, {'tasks': 'ABCD'}]
+)
+def test_few_seeds_or_tasks_decide_nothing(fields):
+  assert _verdict('hard_mis', _runs('hard', _GOOD, **fields)) == (
+      claim_rules.OPEN
+  )
+
+
+def test_what_diverged_loses():
+  runs = _runs('hard', {**_GOOD, 'dual_dice': float('nan')})
+  assert _verdict('hard_mis', runs) == claim_rules.CONFIRMED
+
+
+def test_methods_that_differ_are_not_similar():
+  runs = _runs('hard', {**_GOOD, 'deep_sr': -8.0})
+  assert _verdict('same_as_deep_sr', runs) == claim_rules.REFUTED
+
+
+def test_humanoid_is_left_out_of_the_easy_setting():
+  bad = _runs('easy', {**_GOOD, 'gradient_dice': -9.0}, tasks=['Humanoid-v4'])
+  assert _verdict('easy_mis', _runs('easy', _GOOD), bad) == (
+      claim_rules.CONFIRMED
+  )
+
+
+def test_the_interval_is_students():
+  index = pd.MultiIndex.from_product([['A'], range(3)])
+  errors = pd.DataFrame({'x': [1.0, 2.0, 3.0], 'y': [0.0, 0.0, 0.0]}, index)
+  (found,) = claim_rules.compare(errors, 'x', 'y')
+  # t of 2 degrees of freedom is 4.3027, the standard error 1 / sqrt(3).
+  assert (found.number, found.value) == (3, 2.0)
+  width = 4.302652729911275 / np.sqrt(3.0)
+  np.testing.assert_allclose([found.low, found.high], [2 - width, 2 + width])
+  assert found.answer == 'undecided'
+
+
+def _sizes(small, large):
+  make = lambda size, errors: _runs(
+      'ablation_size', errors, ['A'], num_transitions=size
+  ).assign(task=f'A, {size}')
+  return make(5000, {**_GOOD, **small}), make(50_000, {**_GOOD, **large})
+
+
+def test_small_data_sets():
+  runs = _sizes({'srdice': -6.0}, {'srdice': -6.2})
+  assert _verdict('small_data', *runs) == claim_rules.CONFIRMED
+  runs = _sizes({'srdice': -4.0}, {'srdice': -6.2})
+  assert _verdict('small_data', *runs) == claim_rules.REFUTED
+  assert _verdict('small_data_td', *runs) == claim_rules.REFUTED
+  runs = _sizes({'deep_td': -2.0}, {})
+  assert _verdict('small_data_td', *runs) == claim_rules.CONFIRMED
+
+
+def test_order_over_the_discount():
+  make = lambda task, errors: _runs('ablation_gamma', errors, [task])
+  first = make('gamma=0.9', _GOOD)
+  same = make('gamma=0.95', {m: e + 1.0 for m, e in _GOOD.items()})
+  assert _verdict('gamma_order', first, same) == claim_rules.CONFIRMED
+  other = make('gamma=0.95', {**_GOOD, 'dual_dice': -9.0})
+  assert _verdict('gamma_order', first, other) == claim_rules.REFUTED
+  assert _verdict('gamma_order', first) == claim_rules.OPEN
+
+
+def test_representations():
+  make = lambda inputs, linear, dual, gradient: _runs(
+      'representations', {'dual_dice': dual, 'gradient_dice': gradient}, ['A'],
+      **{'method.dice_inputs': inputs, 'method.dice_linear': linear},
+  )
+  runs = (
+      make('states_actions', False, -1.0, -3.0),
+      make('psi', True, -2.0, -1.0),
+      make('psi', False, -1.0, -4.0),
+  )
+  assert _verdict('dual_psi', *runs) == claim_rules.CONFIRMED
+  assert _verdict('gradient_psi', *runs) == claim_rules.REFUTED
+
+
+def test_one_more_layer():
+  make = lambda layers, errors: _runs(
+      'big_networks', errors, ['A'], **{'method.hidden_layers': layers}
+  )
+  small = make(2, {'dual_dice': -1.0, 'gradient_dice': -3.0})
+  same = make(3, {'dual_dice': -1.1, 'gradient_dice': -2.0})
+  assert _verdict('big', small, same) == claim_rules.CONFIRMED
+  better = make(3, {'dual_dice': -4.0, 'gradient_dice': -3.0})
+  assert _verdict('big', small, better) == claim_rules.REFUTED
+
+
+def test_run_times():
+  make = lambda method, seconds: _runs(
+      'run_time', {method: -1.0}, ['A'], seconds=seconds
+  )
+  runs = [make('srdice', 10.0), make('dual_dice', 15.0), make('deep_td', 5.0),
+          make('deep_sr', 9.0)]
+  assert _verdict('time_deep', *runs) == claim_rules.REFUTED
+  assert _verdict('time_mis', *runs) == claim_rules.OPEN
+  runs.append(make('gradient_dice', 19.0))
+  assert _verdict('time_mis', *runs) == claim_rules.CONFIRMED
+
+
+def _rewards(**errors):
+  return pd.DataFrame([
+      {'env': 'A', 'seed': 0, 'reward': i, 'method': method, 'log_mse': error}
+      for method, found in errors.items()
+      for i, error in enumerate(found)
+  ])
+
+
+def test_random_rewards():
+  rewards = _rewards(
+      srdice=[-6.0, -6.1, -5.9, -6.0, -1.0],
+      dual_dice=[-1.0] * 5,
+      gradient_dice=[-3.0] * 5,
+      behaviour=[-8.0] * 5,
+  )
+  tables = {'random_rewards': rewards}
+  assert _verdict('rewards_share', **tables) == claim_rules.CONFIRMED  # 80%.
+  assert _verdict('rewards_mean', **tables) == claim_rules.OPEN
+  assert _verdict('rewards_behaviour', **tables) == claim_rules.REFUTED
+
+
+def test_the_chain():
+  rows = [
+      {'features': features, 'method': method, 'step': step,
+       **{str(t): error + _NOISE[t] for t in range(4)}}
+      for features in ('tabular', 'inverted', 'dependent')
+      for method, error in (
+          ('srdice', -9.0), ('dual_dice', -8.0), ('gradient_dice', -8.5)
+      )
+      for step in (100, 200)
+  ]
+  chain = pd.DataFrame(rows)
+  assert _verdict('chain', chain=chain) == claim_rules.CONFIRMED
+  assert _verdict('chain_dependent', chain=chain) == claim_rules.REFUTED

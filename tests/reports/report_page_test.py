@@ -1,0 +1,171 @@
+"""Tests for the report: its files, and the page in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+
+from matplotlib import figure
+import pandas as pd
+import pytest
+
+from srdice_tf.experiments import finished_runs
+from srdice_tf.reports import report_curves
+from srdice_tf.reports import report_page
+from srdice_tf.reports import report_parts
+from tests.reports import hand_made
+
+_METHODS = {'srdice': -6.0, 'deep_td': -7.0, 'dual_dice': -1.0}
+_CHROMIUM = shutil.which('chromium')
+
+
+@pytest.fixture(name='report', scope='module')
+def _report(tmp_path_factory):
+  """Makes a report of several kinds of experiments; returns its directory."""
+  root = tmp_path_factory.mktemp('runs')
+  hard = root / 'hard'
+  planned = [f'{env}/seed{seed}' for env in 'AB' for seed in range(3)]
+  hand_made.write_experiment(hard, 'hard', [*planned, 'B/<seed3>'])
+  for run in planned:
+    hand_made.write_run(hard / run, run[0], int(run[-1]), _METHODS)
+  size = root / 'ablation_size'
+  hand_made.write_experiment(size, 'ablation_size')
+  for number in (5000, 50_000):
+    task = {'num_transitions': number}
+    hand_made.write_run(size / str(number), 'A', 0, _METHODS, task=task)
+  (root / 'chain').mkdir()
+  lines = [f'tabular,srdice,{100 * i},-{i},-{i + 1}' for i in range(1, 5)]
+  (root / 'chain' / 'chain.csv').write_text(
+      '\n'.join(['features,method,step,0,1', *lines, ''])
+  )
+  hand_made.write_experiment(root / 'chain', 'chain')
+  rewards = [f'A,0,{m},{i},-{i}.5' for m in ('srdice', 'behaviour')
+             for i in range(9)]
+  (root / 'random_rewards.csv').write_text(
+      '\n'.join(['env,seed,method,reward,log_mse', *rewards, ''])
+  )
+  path = report_page.write(finished_runs.read(str(root)), str(root / 'report'))
+  assert path == str(root / 'report' / 'report.html')
+  return root / 'report'
+
+
+def test_the_page_needs_nothing_else(report):
+  page = (report / 'report.html').read_text()
+  assert not re.findall(r'<(?:script|img|link)[^>]*(?:src|href)="(?!data:)',
+                        page)
+  assert '@import' not in page and 'url(http' not in page
+  ids = re.findall(r'\bid="([^"]+)"', page)
+  assert len(ids) == len(set(ids))
+  for name in re.findall(r'href="([\w.]+)"', page):
+    assert (report / name).stat().st_size, name
+
+
+def test_missing_runs_and_captions(report):
+  page = (report / 'report.html').read_text()
+  assert '1 of 7 runs are missing' in page
+  assert 'hard/B/&lt;seed3&gt;' in page  # Names are text, not HTML.
+  assert '3 seeds, 12,000 updates, minibatches of 256, scale “desk”.' in page
+  assert 'python binaries/run_experiment.py --experiment=hard' in page
+  assert '--ratio_batch_size=256' in page and 'tensorflow' in page
+
+
+def test_files_beside_it(report):
+  table = pd.read_csv(report / 'hard_table.csv')
+  row = table[(table['task'] == 'A') & (table['method'] == 'SR-DICE')].iloc[0]
+  assert row['runs'] == 3 and row['log error'] == pytest.approx(-5.9)
+  latex = (report / 'hard_table.tex').read_text()
+  assert r'\toprule' in latex and 'A & SR-DICE & 3 & ' in latex
+  for name in ('hard_curves', 'hard_iqm', 'ablation_size_settings'):
+    assert (report / f'{name}.png').read_bytes().startswith(b'\x89PNG')
+  for name in ('chain_ratios', 'runs_errors'):
+    assert (report / f'{name}.png').read_bytes().startswith(b'\x89PNG')
+  assert not list(report.glob('*.tmp*'))
+  verdicts = pd.read_csv(report / 'claims.csv')
+  assert set(verdicts['verdict']) <= {'confirmed', 'refuted', 'not enough data'}
+
+
+def test_phases_are_stacked():
+  frame = pd.DataFrame([
+      {'label': 'srdice', 'method': 'srdice', 'variant': '', 'seconds': 6.0,
+       'phase_seconds': {'encoder': 1.0, 'srdice': 5.0}},
+      {'label': 'srdice', 'method': 'srdice', 'variant': '', 'seconds': 8.0,
+       'phase_seconds': {'encoder': 3.0, 'srdice': 5.0}},
+      {'label': 'deep_td', 'method': 'deep_td', 'variant': '', 'seconds': 4.0,
+       'phase_seconds': {}},
+  ])
+  times = report_curves.run_times(frame, 'times')
+  assert [style.label for style in times.legend] == ['encoder', 'srdice']
+  assert times.table.rows[0][:3] == ['SR-DICE', 2, 7.0]
+  assert times.table.rows[0][4] == 'encoder 2.0, srdice 5.0'
+  axes = figure.Figure().subplots()
+  times.panels[0].draw(axes)
+  bars = [(bar.get_x(), bar.get_width()) for bar in axes.patches]
+  assert bars == [(0.0, 2.0), (2.0, 5.0), (0.0, 4.0)]
+
+
+def test_latex_is_escaped():
+  table = report_parts.ReportTable('t', ('a_b', 'c'), [['50%', 1.5]], 'x')
+  assert r'a\_b & c \\' in table.latex() and r'50\% & 1.500' in table.latex()
+
+
+_PROBE = """
+<script>
+const problems = [];
+window.addEventListener('error', (event) => problems.push(event.message));
+window.addEventListener('load', () => {
+  const sizes = [...document.querySelectorAll('.panel svg')].map((svg) => {
+    const box = svg.getBoundingClientRect();
+    const drawn = svg.querySelectorAll('path, use').length;
+    return [Math.round(box.width), Math.round(box.height), drawn];
+  });
+  const table = document.querySelector('#table-hard_table');
+  const column = [...table.tHead.rows[0].cells].findIndex(
+      (cell) => cell.textContent === 'log error');
+  const read = () => [...table.tBodies[0].rows].map(
+      (row) => Number(row.cells[column].dataset.key));
+  const head = table.tHead.rows[0].cells[column];
+  head.querySelector('button').click();
+  const up = read();
+  head.querySelector('button').click();
+  const seen = {problems, sizes, up, down: read(),
+                width: document.documentElement.scrollWidth,
+                window: window.innerWidth};
+  const found = document.createElement('pre');
+  found.id = 'found';
+  found.textContent = JSON.stringify(seen);
+  document.body.append(found);
+});
+</script>
+"""
+
+
+@pytest.mark.skipif(not _CHROMIUM, reason='no Chromium is installed')
+@pytest.mark.parametrize('width', [1200, 500])  # Its narrowest window is 500.
+def test_in_a_browser(report, tmp_path, width):
+  page = (report / 'report.html').read_text()
+  probed = tmp_path / 'probed.html'
+  probed.write_text(page.replace('<head>', f'<head>{_PROBE}', 1))
+  process = subprocess.run(
+      [
+          _CHROMIUM, '--headless', '--no-sandbox', '--disable-gpu',
+          '--disable-quic', '--no-first-run', '--disable-background-networking',
+          '--disable-component-update', '--disable-sync',
+          f'--user-data-dir={tmp_path / "profile"}',
+          '--enable-logging=stderr', f'--window-size={width},1000',
+          '--dump-dom', probed.as_uri(),
+      ],
+      capture_output=True,
+      text=True,
+      timeout=120,
+      check=True,
+  )
+  assert 'CONSOLE' not in process.stderr, process.stderr
+  (text,) = re.findall(r'<pre id="found">(.*)</pre>', process.stdout)
+  found = json.loads(text)
+  assert found['problems'] == []
+  assert len(found['sizes']) == page.count('class="panel"') > 8
+  for size in found['sizes']:
+    assert size[0] > 200 and size[1] > 80 and size[2] > 20, size
+  assert found['up'] == sorted(found['up']) and len(found['up']) == 8
+  assert found['down'] == found['up'][::-1]
+  assert found['width'] <= found['window']  # Nothing sticks out sideways.

@@ -1,0 +1,65 @@
+"""Tests for the table of all runs: what tells them apart."""
+
+import numpy as np
+
+from srdice_tf.experiments import finished_runs
+from srdice_tf.reports import run_records
+from tests.reports import hand_made
+
+
+def _frame(tmp_path):
+  (group,) = finished_runs.read(str(tmp_path))
+  return run_records.frame(group)
+
+
+def test_what_all_have_in_common_is_not_told(tmp_path):
+  for seed in range(2):
+    for env_id in ('A', 'B'):
+      path = tmp_path / env_id / str(seed)
+      hand_made.write_run(path, env_id, seed, {'deep_td': -4.0, 'srdice': -3.0})
+  frame = _frame(tmp_path)
+  assert list(frame['task']) == ['A'] * 4 + ['B'] * 4
+  assert set(frame['label']) == {'srdice', 'deep_td'}
+  assert set(frame['variant']) == {''} and set(frame['task_variant']) == {''}
+  # Srdice comes before deep_td, however they were run.
+  np.testing.assert_allclose(
+      frame['smoothed_log_error'][:4], [-3.0, -2.9, -4.0, -3.9]
+  )
+  np.testing.assert_allclose(frame['behaviour_log_error'], np.log(0.5))
+  assert set(frame['updates']) == {12_000}
+
+
+def test_tasks_by_what_differs_in_order(tmp_path):
+  for gamma in (0.995, 0.9, 0.95):
+    path, task = tmp_path / str(gamma), {'gamma': gamma}
+    hand_made.write_run(path, 'A', 0, {'srdice': -3.0}, task=task)
+  frame = _frame(tmp_path)
+  assert list(frame['task']) == ['A, gamma=0.9', 'A, gamma=0.95',
+                                 'A, gamma=0.995']
+  assert list(frame['task.gamma']) == [0.9, 0.95, 0.995]
+
+
+def test_the_value_of_most_runs_needs_no_name(tmp_path):
+  for seed, size in enumerate((256, 256, 2048)):
+    hand_made.write_run(
+        tmp_path / str(seed), 'A', seed, {'dual_dice': -1.0},
+        hyperparameters={'ratio_batch_size': size},
+    )
+  frame = _frame(tmp_path)
+  assert list(frame['label']) == [
+      'dual_dice', 'dual_dice', 'dual_dice, ratio_batch_size=2,048'
+  ]
+  assert list(frame['method.ratio_batch_size']) == [256, 256, 2048]
+
+
+def test_the_settings_have_names_where_there_are_several(tmp_path):
+  for setting in ('easy', 'hard'):
+    hand_made.write_run(tmp_path / setting, 'A', 0, {'srdice': -3.0}, setting)
+  assert list(_frame(tmp_path)['task']) == ['A (easy)', 'A (hard)']
+
+
+def test_parts_of_a_data_set_are_runs_of_their_own(tmp_path):
+  for part in range(2):
+    path = tmp_path / str(part)
+    hand_made.write_run(path, 'A', 7, {'srdice': 0.0}, part=part)
+  assert list(_frame(tmp_path)['run']) == ['7.0', '7.1']
