@@ -266,6 +266,13 @@ def _plot_curve(
     )
 
 
+def rank(method: str) -> int:
+  """Returns a method's place in legends: the paper's first, then all others."""
+  names = list(_STYLES)
+  name = ''.join(filter(str.isalnum, method)).lower()
+  return names.index(name) if name in names else len(names)
+
+
 def styles_of(methods: list[str]) -> dict[str, Style]:
   """Returns a style for each method, told by its letters and digits."""
   styles = {}

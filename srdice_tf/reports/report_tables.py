@@ -17,9 +17,10 @@ def of_tasks(
 ) -> report_parts.ReportTable:
   """Returns means and deviations over seeds, for each task and method."""
   has_truth = aggregates.ERROR in frame
-  columns = ['task', 'method', 'seeds', 'estimate', 'std']
+  columns = ['task', 'method', 'runs', 'estimate', 'std']
   if has_truth:
     columns += ['truth', 'error %', 'log error', 'std ', 'truth allows']
+    columns += ['intervals that hold it']
   columns += ['flow residual', 'seconds', 'diverged']
   rows = []
   for task, same in frame.groupby('task', sort=False):
@@ -31,7 +32,7 @@ def of_tasks(
       rows.append(_behaviour(task, same, columns))
   return report_parts.ReportTable(
       name, columns, rows,
-      'Means and standard deviations (n − 1) over seeds. Log errors are the'
+      'Means and standard deviations (n − 1) over runs. Log errors are the'
       ' mean of the last ten points of each curve; “truth allows” is the log'
       ' error that the standard error of the truth alone would give.',
       title='Errors by task and method',
@@ -50,6 +51,7 @@ def _numbers(found: pd.DataFrame, has_truth: bool) -> list:
         _mean(errors),
         tables.deviation(errors),
         _known(found['truth_allows']),
+        _held(found),
     ]
   return numbers + [
       _known(found['flow_residual']),
@@ -58,12 +60,19 @@ def _numbers(found: pd.DataFrame, has_truth: bool) -> list:
   ]
 
 
+def _held(found: pd.DataFrame) -> str | None:
+  """Returns how many 95% intervals hold the truth; None without any."""
+  told = found.dropna(subset=['low', 'high'])
+  held = (told['low'] <= told['truth']) & (told['truth'] <= told['high'])
+  return f'{held.sum()} of {len(told)}' if len(told) else None
+
+
 def _behaviour(task: str, same: pd.DataFrame, columns: list[str]) -> list:
   runs = same.drop_duplicates('seed')
   cells = dict.fromkeys(columns) | {
       'task': task,
       'method': report_curves.BEHAVIOUR.label,
-      'seeds': len(runs),
+      'runs': len(runs),
       'truth': _mean(runs['truth']),
       'log error': _known(runs['behaviour_log_error']),
       'std ': tables.deviation(runs['behaviour_log_error'].dropna()),

@@ -12,6 +12,7 @@ import pandas as pd
 from srdice_tf import results
 from srdice_tf.evaluation import log_error
 from srdice_tf.evaluation import tidy
+from srdice_tf.reports import figures
 
 # What says where a run is kept, or follows from the rest of its settings.
 _NOT_TOLD = frozenset((
@@ -113,9 +114,11 @@ def frame(group: Group) -> pd.DataFrame:
       [tidy.frame(r.evaluation for r in group.records), pd.DataFrame(rows)],
       axis='columns',
   )
-  order = ['env', 'setting', *(c for c in found if c.startswith('task.'))]
+  found['rank'] = found['method'].map(figures.rank)
+  fields = [column for column in found if column.startswith('task.')]
+  order = ['env', 'setting', *fields, 'rank']
   found = found.sort_values(order, kind='stable', key=_sortable)
-  return found.reset_index(drop=True)
+  return found.drop(columns='rank').reset_index(drop=True)
 
 
 def _sortable(column: pd.Series) -> pd.Series:

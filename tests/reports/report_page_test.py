@@ -72,7 +72,7 @@ def test_missing_runs_and_captions(report):
 def test_files_beside_it(report):
   table = pd.read_csv(report / 'hard_table.csv')
   row = table[(table['task'] == 'A') & (table['method'] == 'SR-DICE')].iloc[0]
-  assert row['seeds'] == 3 and row['log error'] == pytest.approx(-5.9)
+  assert row['runs'] == 3 and row['log error'] == pytest.approx(-5.9)
   latex = (report / 'hard_table.tex').read_text()
   assert r'\toprule' in latex and 'A & SR-DICE & 3 & ' in latex
   for name in ('hard_curves', 'hard_iqm', 'ablation_size_settings'):

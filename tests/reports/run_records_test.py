@@ -16,13 +16,14 @@ def test_what_all_have_in_common_is_not_told(tmp_path):
   for seed in range(2):
     for env_id in ('A', 'B'):
       path = tmp_path / env_id / str(seed)
-      hand_made.write_run(path, env_id, seed, {'srdice': -3.0, 'deep_td': -4.0})
+      hand_made.write_run(path, env_id, seed, {'deep_td': -4.0, 'srdice': -3.0})
   frame = _frame(tmp_path)
   assert list(frame['task']) == ['A'] * 4 + ['B'] * 4
   assert set(frame['label']) == {'srdice', 'deep_td'}
   assert set(frame['variant']) == {''} and set(frame['task_variant']) == {''}
+  # Srdice comes before deep_td, however they were run.
   np.testing.assert_allclose(
-      frame['smoothed_log_error'][:4], [-3.0, -4.0, -2.9, -3.9]
+      frame['smoothed_log_error'][:4], [-3.0, -2.9, -4.0, -3.9]
   )
   np.testing.assert_allclose(frame['behaviour_log_error'], np.log(0.5))
   assert set(frame['updates']) == {12_000}
