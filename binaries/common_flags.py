@@ -291,10 +291,11 @@ def define_hyperparameters() -> Callable[[], dict]:
   """
   # Imports TensorFlow, which not every binary needs.
   from srdice_tf.estimators import hyperparameters
+  from srdice_tf.estimators import presets
 
   holders = {}
   for name, (field, text) in hyperparameters.fields().items():
-    text = f'{text} Paper preset: {field.default}.'
+    text = f'{text} In the preset paper: {presets.paper_text(name)}.'
     holders[name] = _define(name, _KINDS[field.type], None, text)
   return _given(holders)
 
@@ -316,7 +317,7 @@ def define_fields(*config_classes) -> Callable[[], dict]:
       defaults.setdefault(field.name, []).append(str(field.default))
   for name in types:
     values = ' or '.join(dict.fromkeys(defaults[name]))
-    text = f'{texts[name]} Paper preset: {values}.'
+    text = f'{texts[name]} Default: {values}.'
     holders[name] = _define(name, _KINDS[types[name]], None, text)
   return _given(holders)
 

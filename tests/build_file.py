@@ -1,6 +1,6 @@
 """Writes BUILD, and the lock file it takes packages from, from the sources.
 
-`python -m tests.build_file` writes BUILD anew; with `--lock` also
+`python -m tests.build_file` writes BUILD again; with `--lock` also
 tests/requirements_lock.txt, from what is installed.
 """
 

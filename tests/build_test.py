@@ -10,7 +10,7 @@ _BUILD = build_file.PATH.read_text()
 
 def test_build_is_what_the_sources_call_for():
   assert build_file.render() == _BUILD, (
-      'python -m tests.build_file writes BUILD anew'
+      'python -m tests.build_file writes BUILD again'
   )
 
 

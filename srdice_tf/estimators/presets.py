@@ -67,3 +67,12 @@ def preset(name: str, is_frames: bool) -> hyperparameters.Hyperparameters:
         f'observations are {kind}, for which there are {", ".join(presets)}',
     )
   return hyperparameters.Hyperparameters(**presets[name])
+
+
+def paper_text(name: str) -> str:
+  """Returns what a field is in the preset paper, and where frames differ."""
+  default = preset('paper', is_frames=False)[name]
+  on_frames = preset('paper', is_frames=True)[name]
+  if on_frames == default:
+    return f'{default}'
+  return f'{default}, on frames {on_frames}'

@@ -221,5 +221,11 @@ def test_frames_without_the_papers_traps():
       pixel_scale=255.0, target_interval=0, normalise_features=True
   )
   assert changed == fixed
-  with pytest.raises(errors.UserError, match='^preset=fixed: the environment'):
+  with pytest.raises(errors.UserError, match='^preset=fixed: observations'):
     presets.preset('fixed', False)
+
+
+def test_help_says_where_frames_differ():
+  assert presets.paper_text('updates') == '250000'
+  assert presets.paper_text('pixel_scale') == '255.0, on frames 1.0'
+  assert presets.paper_text('target_interval') == '0, on frames 8000'

@@ -101,7 +101,7 @@ def test_the_interval_of_ratios_is_that_of_a_mean_over_episodes(problems):
 
 
 def test_the_interval_of_linear_srdice_is_that_of_the_jackknife(fitted):
-  """Each episode left out once, and all solved anew, spreads as much."""
+  """Each episode left out once, and all solved again, spreads as much."""
   linear = fitted['linear_srdice']
   sums = linear._accumulator.sums(linear.features, 20)
   values = []

@@ -99,7 +99,7 @@ def test_sizes_that_cannot_fit_leave_nothing_behind(
 def test_data_of_the_same_place_are_told_apart(path, monkeypatch):
   """The description is the same; the environment, say, was changed."""
   shutil.rmtree(path / 'data')
-  runs.run(_config(path), str(path / 'run'))  # The same data, collected anew.
+  runs.run(_config(path), str(path / 'run'))  # The same data, collected again.
   before = (path / 'run' / 'result.json').read_bytes()
   shutil.rmtree(path / 'data')
   with monkeypatch.context() as patch:
