@@ -131,7 +131,7 @@ def _row(group, record, method, tasks, methods, with_setting) -> dict:
   fields, variant = methods[record.directory, method]
   env_id, setting = record.place
   place = f'{env_id} ({setting})' if with_setting and setting else env_id
-  phases = getattr(evaluation[method], 'phase_seconds', {})
+  phases = evaluation[method].phase_seconds
   return {
       'experiment': group.name,
       'directory': record.directory,
