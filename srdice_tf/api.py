@@ -78,6 +78,7 @@ def evaluate(
     UserError: if data or arguments cannot be used.
   """
   names, numbers = arguments.names(algos), arguments.Numbers(gamma, seed)
+  registry.check_names(names, 'algos')
   policy, data = arguments.check_policy(policy), _dataset(data)
   chosen = presets.preset(preset, tasks.has_frames(arguments.specs_of(policy)))
   chosen = chosen.replace(**arguments.values(hyperparameters))

@@ -156,6 +156,7 @@ class Evaluation:
     seed: of data and estimators.
     env_id: the environment; '' if the data come without one.
     setting: how the behaviour policy was made; '' if nobody knows.
+    part: which part of the data set it is of, where it is cut into several.
     num_transitions: of the data set.
     num_episodes: of the data set.
     mean_reward: of the data set, the plain mean.
@@ -168,6 +169,7 @@ class Evaluation:
   seed: int
   env_id: str = ''
   setting: str = ''
+  part: int = 0
   num_transitions: int = 0
   num_episodes: int = 0
   mean_reward: float = float('nan')

@@ -134,7 +134,7 @@ def test_bad_arguments(chain, policy, tmp_path):
     srdice_tf.evaluate(
         policy, chain.dataset, gamma=1.0, hyperparameters=_VALUES
     )
-  with pytest.raises(errors.UserError, match='algo=none'):
+  with pytest.raises(errors.UserError, match='algos=none'):
     srdice_tf.evaluate(policy, chain.dataset, 'none', hyperparameters=_VALUES)
   with pytest.raises(errors.UserError, match='no estimator that fits'):
     srdice_tf.load(str(tmp_path), policy, chain.dataset)

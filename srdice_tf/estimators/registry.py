@@ -32,13 +32,13 @@ ESTIMATORS: dict[str, type[interface.Estimator]] = {
 }
 
 
-def check_names(names: Sequence[str]):
+def check_names(names: Sequence[str], field: str = 'algo'):
   """Raises a UserError if a name is unknown or repeated, or there is none."""
-  ranges.check_list('algo', names)
+  ranges.check_list(field, names)
   for name in names:
     if name not in ESTIMATORS:
       raise errors.UserError(
-          'algo', name, f'no such estimator; there are {", ".join(ESTIMATORS)}'
+          field, name, f'no such estimator; there are {", ".join(ESTIMATORS)}'
       )
 
 

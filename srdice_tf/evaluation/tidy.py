@@ -39,6 +39,7 @@ def _row(evaluation: results.Evaluation, result: results.MethodResult) -> dict:
       'env': evaluation.env_id,
       'setting': evaluation.setting,
       'seed': evaluation.seed,
+      'part': evaluation.part,
       'gamma': evaluation.gamma,
       'num_transitions': evaluation.num_transitions,
       'num_episodes': evaluation.num_episodes,

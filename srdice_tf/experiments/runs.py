@@ -214,6 +214,7 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
         seed=config.seed,
         env_id=config.task.env_id,
         setting=config.task.setting,
+        part=config.part,
         num_transitions=dataset.num_transitions,
         num_episodes=dataset.num_initial_states,
         mean_reward=float(np.mean(dataset.rewards)),

@@ -10,8 +10,7 @@ from srdice_tf import limits
 from srdice_tf import ranges
 from srdice_tf.data import check
 from srdice_tf.data import datasets
-from srdice_tf.data.sources import collected
-from srdice_tf.data.sources import reverb_server
+from srdice_tf.data import sources
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import problems
@@ -216,7 +215,8 @@ class Task:
       found.check_policy(self.config, self.config)
     if found is None or found.can_go_on:
       self._collect(path, seed)
-    dataset = collected.load(path, self.codec, self.environment)
+    load = sources.SOURCES['collected']
+    dataset = load(path, self.codec, self.environment)
     check.check_usable(dataset, f'dataset_dir={path}')
     return dataset
 
@@ -247,7 +247,7 @@ class Task:
     found = provenance.of_server(client)
     found.follow(self.config, seed)
     found.check_policy(self.config, self.config)
-    dataset = reverb_server.load(client, self.codec)
+    dataset = sources.SOURCES['reverb_server'](client, self.codec)
     check.check_usable(dataset, f'reverb_address={address}')
     return dataset
 

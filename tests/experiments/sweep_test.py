@@ -139,6 +139,8 @@ def test_coverage_on_parts_of_one_data_set(tmp_path, monkeypatch):
   assert len(set(values)) == 3
   assert np.all((0.05 < np.array(values)) & (np.array(values) < 0.4))
   assert sum(e.num_transitions for e in found) == 3000
+  frame = pd.read_csv(tmp_path / 'runs' / sweep.TABLE)
+  assert list(frame['part']) == [0, 1, 2]  # What tells the rows apart.
   whole = coverage.of_method(found, 'linear_srdice')
   # Five roll-outs would not know it: the chain is finite, its value exact.
   assert whole.truth_error == 0.0
