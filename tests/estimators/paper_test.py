@@ -100,7 +100,7 @@ def _deep(estimator):
   """Returns what trains psi or Q, or else the estimator itself."""
   if estimator.name == 'deep_td':
     return estimator._value_function
-  return getattr(estimator, '_representation', estimator)
+  return getattr(estimator, '_representation', None) or estimator
 
 
 def _optimizers(estimator) -> dict:
