@@ -86,6 +86,8 @@ def main(_) -> int:
     print(f'{label}\n{study.table(evaluations)}'.lstrip())
   if found.evaluations:
     print(f'all numbers   {found.table}')
+  if len(found.failures) < len(plan.entries):
+    print(f'report        {campaign.write_report(plan)}')
   if found.failures:
     print(catalogue.failures(found.failures, len(plan.entries)))
     return 1

@@ -11,13 +11,15 @@ from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import executors
+from srdice_tf.experiments import finished_runs
 from srdice_tf.experiments import jobs
 from srdice_tf.experiments import planning
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import sweep
 from srdice_tf.logging import progress
+from srdice_tf.reports import report_page
 
-_LOGS = 'logs'
+_LOGS, _REPORT = 'logs', 'report'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +73,16 @@ def run(
   return board.findings()
 
 
+def write_report(plan: planning.Plan) -> str:
+  """Writes the page of what was run so far; returns its path.
+
+  Raises:
+    UserError: if no run is finished.
+  """
+  groups = finished_runs.read(plan.directory)
+  return report_page.write(groups, os.path.join(plan.directory, _REPORT))
+
+
 class _Board:
   """Knows how far the runs are, and keeps the table."""
 
@@ -90,7 +102,7 @@ class _Board:
     """Reads what earlier runs found; returns the entries that are left."""
     for entry in self._plan.entries:
       try:
-        if jobs.found(entry) is not None:
+        if jobs.is_done(entry):
           self.on_outcome(entry, jobs.DONE, '')
       except errors.UserError as error:
         self.on_outcome(entry, jobs.FAILED, str(error))

@@ -12,6 +12,7 @@ _DICE_STEP, _DICE_PAIR = 5.7e-3, 1.67e-5
 _FRAMES = {'encoder': 60e-3, 'successor': 40e-3, 'td': 30e-3, 'dice': 90e-3}
 # A fit of linear_srdice, for each transition; fits if settings are chosen.
 _LINEAR, _TRIALS = 2e-4, 48
+REWARD = 0.2  # A random reward, of data and roll-outs.
 START = 20.0  # Imports, and what is compiled.
 # Steps a second of an environment, with its policy.
 _SPEED = {

@@ -13,6 +13,7 @@ from srdice_tf import locks
 from srdice_tf import results
 from srdice_tf.experiments import chain
 from srdice_tf.experiments import provenance
+from srdice_tf.experiments import random_rewards
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
@@ -20,6 +21,13 @@ from srdice_tf.experiments import truths
 
 # What became of an entry; one that is busy is run by another process.
 DONE, FAILED, BUSY = 'done', 'failed', 'busy'
+
+
+# Runs that are no evaluations, by their configs.
+_STUDIES = {
+    chain.ChainConfig: chain.run,
+    random_rewards.RandomRewardsConfig: random_rewards.run,
+}
 
 
 def attempt(entry: sweep.Entry, cache: dict) -> tuple[str, str]:
@@ -49,12 +57,27 @@ def run(entry: sweep.Entry, cache: dict):
   Raises:
     UserError: if it cannot be run, or another process runs it.
   """
-  if isinstance(entry.config, chain.ChainConfig):
-    chain.run(entry.config, entry.directory)
+  if type(entry.config) in _STUDIES:
+    _STUDIES[type(entry.config)](entry.config, entry.directory)
   elif found(entry) is None:
     if not cache:
       _make_shared(entry.config)
     runs.run(entry.config, entry.directory, cache=cache)
+
+
+def is_done(entry: sweep.Entry) -> bool:
+  """Returns whether there is nothing left to run, as far as is soon known.
+
+  Raises:
+    UserError: if the directory holds another run, or a damaged result.
+  """
+  if isinstance(entry.config, random_rewards.RandomRewardsConfig):
+    path = os.path.join(entry.directory, random_rewards.TABLE)
+    if not os.path.exists(path):
+      return False
+    random_rewards.run(entry.config, entry.directory)  # Only reads it.
+    return True
+  return found(entry) is not None
 
 
 def found(entry: sweep.Entry) -> results.Evaluation | None:

@@ -15,11 +15,13 @@ from srdice_tf import results
 from srdice_tf.experiments import chain
 from srdice_tf.experiments import costs
 from srdice_tf.experiments import grids
+from srdice_tf.experiments import random_rewards
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import scales
 from srdice_tf.experiments import sweep
 from srdice_tf.experiments import tasks
 from srdice_tf.policies import settings
+from srdice_tf.reports import origins
 
 FILE_NAME = 'experiment.json'
 _CHAIN_SECONDS = 200.0
@@ -79,6 +81,10 @@ def plan(name: str, scale: str, root: str, data_root: str = 'data') -> Plan:
     shown = {entry.directory: entry.directory for entry in entries}
   else:
     entries, shown = _evaluations(name, scale, place, data_root)
+    if kind == grids.RANDOM_REWARDS:
+      rewards = [_rewards_entry(scale, each, shown) for each in entries]
+      entries += rewards
+      shown = {entry.directory: entry.directory for entry in rewards}
   return Plan(name, scale, directory, tuple(entries), shown)
 
 
@@ -103,6 +109,15 @@ def _chain_entry(scale: str, directory: str) -> sweep.Entry:
   share = config.num_steps / whole.num_steps
   seconds = costs.START + _CHAIN_SECONDS * share
   return sweep.Entry(config, directory, seconds=seconds)
+
+
+def _rewards_entry(scale: str, evaluated: sweep.Entry, shown) -> sweep.Entry:
+  """Returns the entry that tries the ratios of an evaluation."""
+  run = evaluated.directory
+  fields = scales.scale(scale).rewards
+  config = random_rewards.RandomRewardsConfig(**fields, run_dir=run)
+  seconds = costs.START + costs.REWARD * config.num_rewards
+  return sweep.Entry(config, shown[run], after=(run,), seconds=seconds)
 
 
 def _specs(name: str, scale: str, data_root: str) -> list[_Spec]:
@@ -197,6 +212,10 @@ def cost(name: str, scale: str, num_workers: int = 1) -> tuple[int, float]:
   for spec in specs:
     total += costs.seconds(spec.config)
     shared |= costs.data_seconds(spec.config)
+  if experiment.kind == grids.RANDOM_REWARDS:
+    fields = scales.scale(scale).rewards
+    num = random_rewards.RandomRewardsConfig(**fields).num_rewards
+    total += len(specs) * (costs.START + costs.REWARD * num)
   at_once = 1 if experiment.is_timed else min(num_workers, len(specs) or 1)
   return len(specs), (total + sum(shared.values())) / at_once
 
@@ -255,6 +274,7 @@ def write(plan: Plan, command: str):
           os.path.relpath(run, plan.directory) for run in plan.shown.values()
       ],
       'command': command,
+      'origin': origins.here(),
   }
   advice = 'choose another root, or remove the directory to start again'
   if os.path.exists(path):
