@@ -86,12 +86,11 @@ def main(_) -> int:
     print(f'{label}\n{study.table(evaluations)}'.lstrip())
   if found.evaluations:
     print(f'all numbers   {found.table}')
+  if found.failures:
+    print(catalogue.failures(found.failures, len(plan.entries)), flush=True)
   if len(found.failures) < len(plan.entries):
     print(f'report        {campaign.write_report(plan)}')
-  if found.failures:
-    print(catalogue.failures(found.failures, len(plan.entries)))
-    return 1
-  return 0
+  return 1 if found.failures else 0
 
 
 if __name__ == '__main__':
