@@ -156,12 +156,12 @@ class Evaluation:
     seed: of data and estimators.
     env_id: the environment; '' if the data come without one.
     setting: how the behaviour policy was made; '' if nobody knows.
-    part: which part of the data set it is of, where it is cut into several.
     num_transitions: of the data set.
     num_episodes: of the data set.
     mean_reward: of the data set, the plain mean.
     truth: true value of the target policy; None if nobody knows.
     behaviour: true value of the behaviour policy; None likewise.
+    part: which part of the data set it is of, where it is cut into several.
   """
 
   methods: Mapping[str, MethodResult]
@@ -169,12 +169,12 @@ class Evaluation:
   seed: int
   env_id: str = ''
   setting: str = ''
-  part: int = 0
   num_transitions: int = 0
   num_episodes: int = 0
   mean_reward: float = float('nan')
   truth: PolicyValue | None = None
   behaviour: PolicyValue | None = None
+  part: int = 0
 
   def __getitem__(self, method: str) -> MethodResult:
     return self.methods[method]
