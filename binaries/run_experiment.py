@@ -14,6 +14,7 @@ import functools
 import os
 import shlex
 import sys
+import textwrap
 
 from absl import flags
 
@@ -74,7 +75,8 @@ def main(_) -> int:
   plan = planning.plan(
       _EXPERIMENT.value, _SCALE.value, _ROOT.value, _DATA_ROOT.value
   )
-  print(f'runs in       {plan.directory}\n{planning.caption(plan)}', flush=True)
+  print(f'runs in       {plan.directory}')
+  print(textwrap.fill(planning.caption(plan), 100), flush=True)
   command = shlex.join(['python', *sys.argv])
   execute = executors.run_local
   if _EXECUTOR.value == 'ray':
