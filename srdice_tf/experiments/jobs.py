@@ -89,8 +89,7 @@ def found(entry: sweep.Entry) -> results.Evaluation | None:
   config = entry.config
   if not isinstance(config, runs.RunConfig):
     return None
-  runs.check(config, entry.directory)
-  if entry.names_data or not result_file.exists(entry.directory):
+  if entry.names_data or not runs.is_done(config, entry.directory):
     return None
   return result_file.read(entry.directory)
 

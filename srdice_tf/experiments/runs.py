@@ -141,6 +141,23 @@ def check(config: RunConfig, run_dir: str):
   )
 
 
+def is_done(config: RunConfig, run_dir: str) -> bool:
+  """Returns whether a directory holds the result of a run on the same data.
+
+  Data below data_root are named by their description. A run on data that lay
+  elsewhere may be of others, whatever their description: `run` compares.
+
+  Raises:
+    UserError: if the directory holds another run.
+  """
+  check(config, run_dir)
+  if not result_file.exists(run_dir):
+    return False
+  path = os.path.join(run_dir, config_file.FILE_NAME)
+  found = config_file.read_json(path, 'remove the run to evaluate again')
+  return found.get('dataset_dir') == config.dataset_dir
+
+
 def run(
     config: RunConfig,
     run_dir: str,

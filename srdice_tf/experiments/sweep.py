@@ -109,9 +109,6 @@ def run(
 
 
 def _run(entry: Entry, server_timeout, cache) -> results.Evaluation:
-  runs.check(entry.config, entry.directory)
-  # Data that the user named may have been replaced since: these are read and
-  # compared again.
-  if not entry.names_data and result_file.exists(entry.directory):
+  if not entry.names_data and runs.is_done(entry.config, entry.directory):
     return result_file.read(entry.directory)
   return runs.run(entry.config, entry.directory, server_timeout, cache)

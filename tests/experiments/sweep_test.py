@@ -170,3 +170,15 @@ def test_a_refused_setting_does_not_claim_the_directory(tmp_path):
   with pytest.raises(errors.UserError, match='linear_features=x'):
     _sweep(tmp_path, wrong, grids.Grid(num_parts=2))
   assert not (tmp_path / 'runs').exists()
+
+
+def test_a_run_on_data_elsewhere_is_compared_not_read(tmp_path):
+  """The same description, but data that were made by another seed."""
+  elsewhere = str(tmp_path / 'elsewhere')
+  config = _config(tmp_path, dataset_dir=elsewhere)
+  _sweep(tmp_path, config, grids.Grid())
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(collection.CollectConfig, 'stream_seed', 99)
+    tasks.Task(_TASK).dataset(runs.resolve(_config(tmp_path))[1].dataset_dir, 0)
+  with pytest.raises(errors.UserError, match='with dataset_checksum='):
+    _sweep(tmp_path, _config(tmp_path), grids.Grid())
