@@ -35,6 +35,7 @@ class PolicyValue:
     wanted_error: the standard error that roll-outs were to reach; None if
       their number was given.
     exact: whether `value` was solved for, in a finite MDP.
+    is_given: whether the user knew it; then nothing but `value` is known.
   """
 
   value: float
@@ -48,6 +49,16 @@ class PolicyValue:
   horizon: int
   wanted_error: float | None = None
   exact: bool = False
+  is_given: bool = False
+
+  @classmethod
+  def given(cls, value: float, gamma: float) -> 'PolicyValue':
+    """Returns a value that was not measured here."""
+    unknown = float('nan')
+    return cls(
+        value, 0.0, unknown, unknown, unknown, unknown, 0, gamma, 0,
+        is_given=True,
+    )
 
   @property
   def is_capped(self) -> bool:
@@ -147,6 +158,24 @@ class MethodResult:
 
 
 @dataclasses.dataclass(frozen=True)
+class EpisodeReturns:
+  """What the episodes of a data set came to, whatever policy made them.
+
+  Attributes:
+    num_ended: episodes that ended in a terminal state.
+    num_cut: the others, cut by a time limit or by the end of the data.
+    mean_return: plain sum of the rewards of an episode, the mean over those
+      that ended; None if there are none.
+    mean_discounted: the same with gamma^t.
+  """
+
+  num_ended: int
+  num_cut: int
+  mean_return: float | None
+  mean_discounted: float | None
+
+
+@dataclasses.dataclass(frozen=True)
 class Evaluation:
   """What the methods of one evaluation found, on the same data.
 
@@ -162,6 +191,8 @@ class Evaluation:
     truth: true value of the target policy; None if nobody knows.
     behaviour: true value of the behaviour policy; None likewise.
     part: which part of the data set it is of, where it is cut into several.
+    data: what logged data are called that were not collected here; or ''.
+    logged: returns of the data's own episodes; None if nobody looked.
   """
 
   methods: Mapping[str, MethodResult]
@@ -175,6 +206,8 @@ class Evaluation:
   truth: PolicyValue | None = None
   behaviour: PolicyValue | None = None
   part: int = 0
+  data: str = ''
+  logged: EpisodeReturns | None = None
 
   def __getitem__(self, method: str) -> MethodResult:
     return self.methods[method]
@@ -246,6 +279,8 @@ def from_json(content: Mapping, where: str, advice: str) -> Evaluation:
   methods = [_method(each) for each in fields.pop('methods')]
   for name in ('truth', 'behaviour'):
     fields[name] = fields[name] and PolicyValue(**fields[name])
+  logged = fields.get('logged')
+  fields['logged'] = logged and EpisodeReturns(**logged)
   return Evaluation(
       methods={result.method: result for result in methods}, **fields
   )

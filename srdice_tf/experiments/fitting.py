@@ -135,7 +135,7 @@ class Fit:
     if ratios is None:
       return None
     expected = None
-    if self._truth is not None:
+    if self._truth is not None and not self._truth.is_given:
       expected = self._truth.occupancy
     elif np.all(estimator.problem.not_done == 1.0):
       expected = 1.0  # Nothing ever ends: the ratios have all of the mass.

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 import dataclasses
 import os
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,9 +13,11 @@ from srdice_tf import ranges
 from srdice_tf import results
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
+from srdice_tf.evaluation import returns
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import episodes
 from srdice_tf.experiments import fitting
+from srdice_tf.experiments import logged_tasks
 from srdice_tf.experiments import provenance
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import tasks
@@ -51,7 +54,7 @@ class RunConfig:
       are kept.
   """
 
-  task: tasks.TaskConfig
+  task: tasks.TaskConfig | logged_tasks.LoggedTaskConfig
   algos: tuple[str, ...]
   hyperparameters: hyperparameters.Hyperparameters
   seed: int | None = ranges.seed(None)
@@ -69,6 +72,13 @@ class RunConfig:
       raise errors.UserError(
           'part', self.part, f'expected less than num_parts={self.num_parts}'
       )
+    for field in ('dataset_dir', 'reverb_address'):
+      if self.task.names_data and getattr(self, field):
+        raise errors.UserError(
+            field,
+            getattr(self, field),
+            f'not beside data={self.task.data}, which are used',
+        )
 
   @property
   def truth_dir(self) -> str:
@@ -91,11 +101,23 @@ class RunConfig:
     }
 
 
+Task: TypeAlias = tasks.Task | logged_tasks.LoggedTask
+_TASKS = {
+    tasks.TaskConfig: tasks.Task,
+    logged_tasks.LoggedTaskConfig: logged_tasks.LoggedTask,
+}
+
+
+def make_task(config) -> Task:
+  """Returns the task of a config of either kind."""
+  return _TASKS[type(config)](config)
+
+
 def resolve(
     config: RunConfig,
     server_timeout: float = _TIMEOUT,
-    make_task: Callable[[tasks.TaskConfig], tasks.Task] = tasks.Task,
-) -> tuple[tasks.Task, RunConfig]:
+    make_task: Callable[..., Task] = make_task,
+) -> tuple[Task, RunConfig]:
   """Returns the task, and the run with nothing left open.
 
   Args:
@@ -231,12 +253,14 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
         seed=config.seed,
         env_id=config.task.env_id,
         setting=config.task.setting,
+        data=task.data_name,
         part=config.part,
         num_transitions=dataset.num_transitions,
         num_episodes=dataset.num_initial_states,
         mean_reward=float(np.mean(dataset.rewards)),
         truth=truth.get('target'),
         behaviour=truth.get('behaviour'),
+        logged=returns.of_dataset(dataset, config.task.gamma),
     )
     whole = task.problem(dataset) if held_out else None
     _save_ratios(evaluation, run_dir, writer, whole)
@@ -247,19 +271,15 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
 
 def _hparams(config: RunConfig) -> dict:
   """Returns what TensorBoard compares runs by."""
-  task = config.task
   return {
-      'env': task.env_id,
-      'setting': task.setting,
-      'gamma': task.gamma,
-      'num_transitions': task.num_transitions,
+      **config.task.hparams,
       'seed': config.seed,
       'part': config.part,
       **config.hyperparameters.changes(),
   }
 
 
-def _problems(task: tasks.Task, dataset, config: RunConfig):
+def _problems(task: Task, dataset, config: RunConfig):
   """Returns what is fitted, and what is held out of it or None."""
   if not config.holdout_fraction:
     return task.problem(dataset), None

@@ -13,7 +13,6 @@ from srdice_tf import results
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import runs
-from srdice_tf.experiments import tasks
 
 TABLE = 'results.csv'
 _TIMEOUT = 30.0  # Seconds.
@@ -53,12 +52,14 @@ def plan(
       in one directory.
   """
   # Seeds, parts and methods have the same policies.
-  make_task = functools.cache(tasks.Task)
+  make_task = functools.cache(runs.make_task)
   entries = []
   for given in configs:
     _, config = runs.resolve(given, server_timeout, make_task)
     directory = os.path.join(root, directory_name(config))
-    names_data = bool(given.dataset_dir or given.reverb_address)
+    names_data = bool(
+        given.task.names_data or given.dataset_dir or given.reverb_address
+    )
     entries.append(Entry(config, directory, names_data))
   counts = collections.Counter(entry.directory for entry in entries)
   for directory, count in counts.items():
@@ -74,8 +75,7 @@ def plan(
 
 def directory_name(config: runs.RunConfig) -> str:
   """Returns the path of a run within its sweep, the same in all of them."""
-  task = config.task
-  parts = task.env_id.replace('/', '_'), task.setting, *config.algos
+  parts = config.task.name, *config.algos
   seed = f'seed{config.seed}'
   if config.num_parts > 1:
     seed += f'_part{config.part}'

@@ -15,6 +15,7 @@ from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import problems
 from srdice_tf.experiments import provenance
+from srdice_tf.experiments import truth_fields
 from srdice_tf.networks import frame_networks
 from srdice_tf.networks import vector_inputs
 from srdice_tf.policies import action_checks
@@ -26,11 +27,9 @@ from srdice_tf.replay import clients
 from srdice_tf.replay import directories
 from srdice_tf.replay import servers
 
-ROLL_OUTS, NO_TRUTH = 'rollouts', 'none'
-
 
 @dataclasses.dataclass(frozen=True)
-class TaskConfig(settings.Noise):
+class TaskConfig(truth_fields.TruthFields, settings.Noise):
   """What is evaluated, and from which data.
 
   What is left open is filled in by `Task`, with the numbers of both noises, and
@@ -42,13 +41,6 @@ class TaskConfig(settings.Noise):
     setting: of the behaviour policy; '' for the environment's default.
     num_transitions: of the data set; 0 for the setting's.
     gamma: discount.
-    truth: how true values are measured: rollouts (exact in finite MDPs), or
-      none, for an evaluation without a simulator.
-    truth_episodes: roll-outs for each true value; 0: until its standard error
-      is below 0.5% (`rollouts.measure`); the paper's form: 100.
-    truth_max_episodes: the most roll-outs where their number is not given.
-    keep_time_limit: cut roll-outs at the environment's time limit, as in the
-      paper; if not, they go on until gamma^t is negligible.
     behaviour_policy: name of the base policy that makes the data; '' for
       `policy`, and for another shipped agent in the setting 'separate'.
     num_envs: environments that step together; 0 for as many as are fast.
@@ -62,24 +54,27 @@ class TaskConfig(settings.Noise):
   setting: str = ''
   num_transitions: int = ranges.at_least(0, 0)
   gamma: float = ranges.inside(0, 1, 0.99)
-  truth: str = ranges.one_of((ROLL_OUTS, NO_TRUTH), ROLL_OUTS)
-  truth_episodes: int = ranges.at_least(0, 0)
-  truth_max_episodes: int = ranges.at_least(2, 1000)
-  keep_time_limit: bool = False
   behaviour_policy: str = ''
   num_envs: int = ranges.between(0, limits.MOST_ENVS, 0)
   policy_checksum: str = ''
   behaviour_checksum: str = ''
 
-  def __post_init__(self):
-    ranges.check(self)
-    if self.truth_episodes == 1:
-      raise errors.UserError(
-          'truth_episodes',
-          1,
-          'one roll-out has no standard error; expected 0 (as many as it takes)'
-          ' or at least 2',
-      )
+  names_data = False  # They are collected, or in a directory that is named.
+
+  @property
+  def name(self) -> str:
+    """What directories of runs are called."""
+    return f'{self.env_id.replace("/", "_")}_{self.setting}'
+
+  @property
+  def hparams(self) -> dict:
+    """What TensorBoard compares runs by."""
+    return {
+        'env': self.env_id,
+        'setting': self.setting,
+        'gamma': self.gamma,
+        'num_transitions': self.num_transitions,
+    }
 
 
 class Task:
@@ -132,11 +127,6 @@ class Task:
     self.behaviour = other and settings.behaviour_policy(other, noise)
 
   @property
-  def has_truth(self) -> bool:
-    """Whether true values are to be measured."""
-    return self.config.truth != NO_TRUTH
-
-  @property
   def policy_descriptions(self) -> dict[str, dict]:
     """All that the true values depend on, beside the environment."""
     config = self.config
@@ -166,7 +156,7 @@ class Task:
           name, config.env_id, *self._specs, 'behaviour_policy'
       )
     except errors.UserError:
-      if config.truth == NO_TRUTH and config.behaviour_checksum:
+      if not config.has_rollouts and config.behaviour_checksum:
         return None
       raise
 

@@ -34,7 +34,7 @@ def of_task(
   """Returns the true values of a task's policies, as far as they can be known.
 
   Args:
-    task: experiments.tasks.Task.
+    task: experiments.tasks.Task, or another with its attributes.
     directory: where truth.json is, or will be.
     names: which of 'target' and 'behaviour'.
 
@@ -42,12 +42,15 @@ def of_task(
     UserError: if the file is damaged.
   """
   config = task.config
+  known = config.known_truth(config.gamma)
+  if not config.has_rollouts:
+    return {} if known is None else {'target': known}
   roll_outs = rollouts.RollOutConfig(
       config.env_id, config.gamma, keep_time_limit=config.keep_time_limit
   )
   found = {}
   for name in names:
-    if not task.has_truth or getattr(task, name) is None:
+    if getattr(task, name) is None:
       continue
     cache = Cache(directory, roll_outs, task.policy_descriptions[name])
     found[name] = value(

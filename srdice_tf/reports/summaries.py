@@ -61,7 +61,7 @@ def of_truth(value) -> str:
     value: results.PolicyValue.
   """
   line = f'truth         {_with_error(value)}'
-  if value.exact:
+  if value.exact or value.is_given:
     return line
   line += f', {value.num_episodes:,} roll-outs{_cap(value)}'
   allowed = log_error.allowed(value.standard_error)
@@ -73,6 +73,8 @@ def of_truth(value) -> str:
 def _with_error(value) -> str:
   if value.exact:
     return f'{value.value:.5f} (exact)'
+  if value.is_given:
+    return f'{value.value:.5f} (as given)'
   return f'{value.value:.5f} +- {value.standard_error:.5f} (standard error)'
 
 
