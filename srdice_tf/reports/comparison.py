@@ -193,6 +193,47 @@ def behaviour_lines(evaluations: Sequence[results.Evaluation]) -> str:
   return text_
 
 
+def unit_lines(evaluations: Sequence[results.Evaluation]) -> str:
+  """Returns the estimates as sums, and what the data's own episodes came to.
+
+  A value per step, divided by 1 - gamma, is the discounted sum of an episode's
+  rewards.
+  """
+  gamma = evaluations[0].gamma
+  sums = [
+      f'{name} {np.mean([result.value for result in same]) / (1 - gamma):.5g}'
+      for name, same, _ in _by_method(evaluations)
+  ]
+  found = [
+      f'as a sum      {", ".join(sums)}: discounted return, the estimate /'
+      f' (1 - {gamma:g})'
+  ]
+  logged = [e.logged for e in evaluations if e.logged is not None]
+  num_ended = sum(each.num_ended for each in logged)
+  if num_ended:
+    total = num_ended + sum(each.num_cut for each in logged)
+    found.append(
+        f'episodes      {num_ended:,} of {total:,} in the data ended by'
+        f' themselves: average return {_weighted(logged, "mean_return"):.5g},'
+        f' discounted {_weighted(logged, "mean_discounted"):.5g}'
+    )
+  return '\n'.join(
+      textwrap.fill(line, _COLUMNS, subsequent_indent=' ' * 14)
+      for line in found
+  )
+
+
+def _weighted(logged: Sequence[results.EpisodeReturns], key: str) -> float:
+  """Returns a mean over all episodes that ended."""
+  with_ends = [each for each in logged if each.num_ended]
+  return float(
+      np.average(
+          [getattr(each, key) for each in with_ends],
+          weights=[each.num_ended for each in with_ends],
+      )
+  )
+
+
 def _prefix(evaluation, evaluations) -> str:
   """Returns the environment, where there are several."""
   several = len({each.env_id for each in evaluations}) > 1
@@ -214,7 +255,8 @@ def title(evaluations: Sequence[results.Evaluation]) -> str:
   """Returns what stands above the picture."""
   first, count = evaluations[0], len(evaluations)
   setting = f', {first.setting} setting' if first.setting else ''
-  return f'{first.env_id}{setting}, {count} seed{"s" * (count > 1)}'
+  name = first.env_id or first.data or 'logged data'
+  return f'{name}{setting}, {count} seed{"s" * (count > 1)}'
 
 
 def plot(evaluations: Sequence[results.Evaluation], path: str):
