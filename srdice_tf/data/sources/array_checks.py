@@ -6,7 +6,7 @@ import dataclasses
 import numpy as np
 
 from srdice_tf import errors
-from srdice_tf.data import arrays as array_types
+from srdice_tf.data import arrays
 
 OBSERVATIONS = 'observations', 'next_observations'
 FLAGS = 'terminals', 'timeouts'
@@ -123,7 +123,7 @@ def row_type(array) -> np.dtype:
   is_picture = array.ndim == 4 and array.dtype == np.uint8
   if array.ndim > 1 and not is_picture:
     return np.dtype(np.float32)
-  return array_types.converted_type(array.dtype, array.ndim)
+  return arrays.converted_type(array.dtype, array.ndim)
 
 
 def check_values(key: str, values: np.ndarray, origin: Origin, begin: int = 0):
@@ -160,7 +160,7 @@ def _numbers(key: str, values, origin: Origin):
   if key == 'episode_ids':
     kinds = 'fiubUS'
   if not isinstance(values, OnDisk):
-    return array_types.numbers(origin.name(key), values, kinds, origin.where)
+    return arrays.numbers(origin.name(key), values, kinds, origin.where)
   if values.dtype.kind not in kinds:
     raise origin.error(
         f'{origin.name(key)} are of {values.dtype}',

@@ -25,7 +25,7 @@ import numpy as np
 
 from srdice_tf import limits
 from srdice_tf import memory
-from srdice_tf.data import arrays as array_types
+from srdice_tf.data import arrays
 from srdice_tf.data import datasets
 from srdice_tf.data import logged
 from srdice_tf.data.sources import array_checks
@@ -66,7 +66,7 @@ class _Layout(NamedTuple):
 
 
 def load(
-    arrays: Mapping,
+    given: Mapping,
     where: str,
     origin: array_checks.Origin | None = None,
     notes: tuple[str, ...] = (),
@@ -74,7 +74,7 @@ def load(
   """Returns the data of arrays.
 
   Args:
-    arrays: by their keys; other keys are left alone.
+    given: arrays by their keys; other keys are left alone.
     where: what errors call them.
     origin: what else errors say about them.
     notes: what is said about them before.
@@ -83,7 +83,7 @@ def load(
     UserError: if they cannot be used.
   """
   origin = origin or array_checks.Origin(where)
-  fields, left = _known(arrays, origin)
+  fields, left = _known(given, origin)
   fields = array_checks.checked(fields, origin)
   layout = _layout(fields, origin)
   dataset = _dataset(fields, layout, origin)
@@ -96,10 +96,10 @@ def is_known(name: str) -> bool:
   return _OTHER_NAMES.get(name, name) in KEYS
 
 
-def _known(arrays: Mapping, origin: array_checks.Origin) -> tuple[dict, list]:
+def _known(given: Mapping, origin: array_checks.Origin) -> tuple[dict, list]:
   """Returns the fields under their keys, and notes on what is left out."""
   fields, others = {}, []
-  for name, values in arrays.items():
+  for name, values in given.items():
     key = _OTHER_NAMES.get(name, name)
     if key not in KEYS:
       others.append(name)
@@ -110,7 +110,7 @@ def _known(arrays: Mapping, origin: array_checks.Origin) -> tuple[dict, list]:
       )
     else:
       fields[key] = values
-  found = ', '.join(arrays) or 'nothing'
+  found = ', '.join(given) or 'nothing'
   for key in _NEEDED:
     if key not in fields:
       raise origin.error(
@@ -181,14 +181,11 @@ def _dataset(
     fields: Mapping, layout: _Layout, origin: array_checks.Origin
 ) -> datasets.Dataset:
   arrivals = layout.places[layout.is_kept] + 1  # [k]
-  last = layout.places[layout.is_end & layout.is_used]
-  step_types = np.full(layout.num_rows, array_types.MID)
-  step_types[layout.places[layout.is_start & layout.is_used]] = (
-      array_types.FIRST
-  )
-  step_types[last + layout.is_kept[layout.is_end & layout.is_used]] = (
-      array_types.LAST
-  )
+  is_start = layout.is_start & layout.is_used
+  is_end = layout.is_end & layout.is_used
+  step_types = np.full(layout.num_rows, arrays.MID)
+  step_types[layout.places[is_start]] = arrays.FIRST
+  step_types[layout.places[is_end] + layout.is_kept[is_end]] = arrays.LAST
 
   def arrived(values: np.ndarray, rest=0) -> np.ndarray:
     rows = np.full((layout.num_rows, *values.shape[1:]), rest, values.dtype)
