@@ -22,8 +22,11 @@ of time; with it they may be in any order, and episodes come in the order of
 their names. Rows are counted from 0, below the header.
 """
 
+from collections.abc import Iterator
 from collections.abc import Sequence
 import fnmatch
+import os
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -48,6 +51,7 @@ _NUMBERS = {
 }
 _ORDER = {'episode': 'episode_ids', 'step': 'steps'}
 _KEYS = {**_VECTORS, **_NUMBERS, **_ORDER}
+_MOST_SHOWN = 30
 _EXAMPLE = 'state=s1+s2,action=a,reward=r,episode=id,terminal=done'
 
 
@@ -67,29 +71,27 @@ def load(path: str, columns: str) -> logged.Logged:
   chosen = _chosen(path, columns, found)
   names = sorted({name for group in chosen.values() for name in group})
   table = reader(path, names)
+  if table.empty:
+    raise errors.at(path, 'there are no steps')
   return _of_table(table, chosen, path)
 
 
 def _of_table(
     table: pd.DataFrame, chosen: dict[str, list[str]], path: str
 ) -> logged.Logged:
-  fields, notes = {}, []
+  fields, notes, order = {}, [], None
   for key, names in chosen.items():
+    columns = [table[name] for name in names]
     if key in _ORDER:
-      fields[key] = _labels(table[names[0]], path)
-    elif key in _NUMBERS:
-      fields[key] = _numbers(table[names[0]], path)
+      fields[key] = _labels(columns[0], path, is_time=key == 'step')
     else:
-      fields[key] = _vectors([_numbers(table[n], path) for n in names], key)
-  order = None
-  if 'step' in fields and len(table):
-    order, jumps = _sorted(fields, chosen, path)
+      parts = [_numbers(column, path) for column in columns]
+      fields[key] = _vectors(parts) if key in _VECTORS else parts[0]
+  if 'step' in fields:
+    order, notes = _sorted(fields, chosen, path)
     fields = {key: values[order] for key, values in fields.items()}
-    notes += jumps
   fields.pop('step', None)
-  if fields['action'].ndim == 1:
-    notes.append(f'the whole numbers of {chosen["action"][0]} are taken as'
-                 ' discrete actions')
+  notes += _notes(fields['action'], chosen['action'], path)
   origin = array_checks.Origin(
       path,
       {
@@ -102,11 +104,25 @@ def _of_table(
   return array_fields.load(given, path, origin, tuple(notes))
 
 
+def _notes(actions: np.ndarray, names: list[str], path: str) -> Iterator[str]:
+  """Yields what was assumed about a table."""
+  if actions.ndim == 1:
+    yield f'the whole numbers of {names[0]} are taken as discrete actions'
+  elif len(names) == 1 and np.all(actions == np.round(actions)):
+    yield f'the floats of {names[0]} are taken as continuous actions'
+  with open(path, 'rb') as file:
+    file.seek(-1, os.SEEK_END)
+    if path.lower().endswith('.csv') and file.read() not in b'\r\n':
+      yield 'the last line has no end: the file may have been cut there'
+
+
 def _chosen(
     path: str, columns: str, found: Sequence[str]
 ) -> dict[str, list[str]]:
   """Returns the names of the columns of each key of the map."""
-  has = f'{path} has the columns {", ".join(found)}'
+  shown = [n if n.isprintable() else repr(n) for n in found[:_MOST_SHOWN]]
+  more = ', ...' if len(found) > len(shown) else ''
+  has = f'{path} has the columns {", ".join(shown)}{more}'
   chosen = {}
   for part in filter(None, columns.split(',')):
     key, _, names = (text.strip() for text in part.partition('='))
@@ -153,9 +169,15 @@ def _matching(
 def _read_csv(path: str, names: list[str] | None):
   """Returns the columns of these names; of None the names of all."""
   try:
-    return list(pd.read_csv(path, nrows=0)) if names is None else pd.read_csv(
-        path, usecols=names, float_precision='round_trip', low_memory=False
-    )
+    if names is None:
+      return list(pd.read_csv(path, nrows=0, index_col=False))
+    with warnings.catch_warnings():
+      warnings.simplefilter('error', pd.errors.ParserWarning)
+      # All of it: of some columns only, lines with more values than there are
+      # names in the header would pass.
+      return pd.read_csv(
+          path, index_col=False, float_precision='round_trip', low_memory=False
+      )[names]
   except Exception as error:  # What damage raises depends on where it is.
     raise array_checks.unreadable(
         path, error, expected='expected a CSV file with a header'
@@ -176,32 +198,46 @@ def _read_parquet(path: str, names: list[str] | None):
 
 
 def _numbers(column: pd.Series, path: str) -> np.ndarray:
-  """Returns a column of numbers or truth values as an array [n]."""
+  """Returns a column of numbers [n], or of lists of them [n, k]."""
   origin = array_checks.Origin(path)
   _refuse(column.isna(), column, origin, 'a number')
-  if column.dtype.kind not in 'fiub':
-    is_text = pd.to_numeric(column, errors='coerce').isna()
-    if column.map(type).eq(bool).all():  # Parquet with missing values.
-      return column.to_numpy(bool)
+  values = column.to_numpy()
+  if values.dtype.kind == 'O' and all(
+      isinstance(each, np.ndarray) for each in values
+  ):
+    sizes = column.map(np.size)
+    first = sizes.iloc[0]
+    _refuse(sizes != first, sizes, origin, f'{first} numbers, as in row 0')
+    values = np.stack(values)
+  elif values.dtype.kind == 'O':
+    is_text = pd.to_numeric(column.astype(str), errors='coerce').isna()
     _refuse(is_text, column, origin, 'a number')
+  if values.dtype.kind not in 'fiub':
     raise errors.at(
-        path, f'the column {column.name} is of {column.dtype}',
+        path,
+        f'the column {column.name} is of {values.dtype}',
         'expected numbers',
     )
-  values = column.to_numpy()
-  if values.dtype.kind == 'f':
-    _refuse(pd.Series(~np.isfinite(values)), column, origin, 'a finite number')
+  if values.dtype.kind == 'f' and values.ndim == 1:
+    _refuse(~np.isfinite(values), column, origin, 'a finite number')
   return values
 
 
-def _labels(column: pd.Series, path: str) -> np.ndarray:
-  """Returns numbers [n] that have the order of numbers, times or texts."""
+def _labels(column: pd.Series, path: str, is_time: bool) -> np.ndarray:
+  """Returns numbers [n] in the order of numbers, of times or else of texts."""
   _refuse(column.isna(), column, array_checks.Origin(path), 'a value')
   if column.dtype.kind in 'fiub':
     return column.to_numpy()
-  if column.dtype.kind == 'O':
-    column = column.astype(str)
-  return pd.factorize(column, sort=True)[0]
+  if is_time:
+    try:
+      times = pd.to_datetime(column, format='ISO8601', utc=True)
+    except (ValueError, TypeError) as error:
+      raise array_checks.unreadable(
+          path, error, f'the column {column.name}',
+          'expected numbers, or times such as 2024-01-31 23:59:00',
+      ) from error
+    return times.dt.as_unit('ns').astype(np.int64).to_numpy()
+  return pd.factorize(column.astype(str), sort=True)[0]
 
 
 def _refuse(is_wrong, column: pd.Series, origin, expected: str):
@@ -216,14 +252,16 @@ def _refuse(is_wrong, column: pd.Series, origin, expected: str):
     )
 
 
-def _vectors(columns: list[np.ndarray], key: str) -> np.ndarray:
+def _vectors(columns: list[np.ndarray]) -> np.ndarray:
   """Returns vectors [n, k], or [n] if there is one column of whole numbers."""
-  if len(columns) == 1 and columns[0].dtype.kind in 'iu':
-    return columns[0]
+  if len(columns) == 1 and columns[0].dtype.kind in 'iub':
+    return columns[0].astype(np.int64)
+  columns = [each if each.ndim > 1 else each[:, None] for each in columns]
+  ends = np.cumsum([each.shape[1] for each in columns])
+  vectors = np.empty((len(columns[0]), ends[-1]), np.float32)
   with np.errstate(over='ignore'):  # Infinite ones are refused later.
-    vectors = np.empty((len(columns[0]), len(columns)), np.float32)
-    for i, column in enumerate(columns):
-      vectors[:, i] = column
+    for column, end in zip(columns, ends):
+      vectors[:, end - column.shape[1] : end] = column
   return vectors
 
 
@@ -235,7 +273,7 @@ def _sorted(
   episodes = fields.get('episode', np.zeros(len(steps)))
   order = np.lexsort((steps, episodes))
   is_same = episodes[order][1:] == episodes[order][:-1]
-  ahead = np.diff(steps[order].astype(np.float64))
+  ahead = np.diff(steps[order])
   twice = np.flatnonzero(is_same & (ahead == 0))
   name = chosen['step'][0]
   if twice.size:
