@@ -38,7 +38,7 @@ _ALLOWED = {
     'environments': _BASE,
     'policies': _BASE | {'networks'},
     'replay': _BASE,
-    'data': _BASE | {'replay'},
+    'data': _BASE | {'replay', 'environments'},
     'collection': _DATA | _SERVICES,
     'evaluation': _DATA | _SERVICES,
     'agents': _DATA | _SERVICES | {'networks', 'evaluation'},

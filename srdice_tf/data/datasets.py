@@ -114,6 +114,17 @@ class Dataset:
         ),
     )
 
+  def to_episodes(self) -> list[episode_rows.Episode]:
+    """Returns the episodes that `from_episodes` would make these data of.
+
+    Their arrays are views of the data, single frames where frames are stacked.
+    An episode of which only the start state is known is left out.
+
+    Raises:
+      ValueError: if transitions are missing, as in `thinned` data.
+    """
+    return episode_rows.to_episodes(self)
+
   @property
   def num_transitions(self) -> int:
     return len(self.positions)

@@ -64,6 +64,45 @@ def to_rows(episodes: Iterable[Episode]) -> dict[str, np.ndarray | None]:
   }
 
 
+def to_episodes(dataset) -> list[Episode]:
+  """Returns the episodes of a `Dataset`; see `Dataset.to_episodes`."""
+  rows, starts = dataset.observations.rows.numpy(), dataset.starts.numpy()
+  sizes = np.bincount(dataset.episodes, minlength=len(starts))  # [m]
+  ends = np.cumsum(sizes)
+  _check_whole(dataset, starts, sizes)
+  columns = dataset.actions, dataset.rewards, dataset.log_probabilities
+  columns = [None if each is None else each.numpy() for each in columns]
+  not_done = dataset.not_done.numpy()
+  episodes = []
+  for start, size, end in zip(starts, sizes, ends):
+    if size:
+      actions, rewards, log_probabilities = (
+          None if each is None else each[end - size : end] for each in columns
+      )
+      episodes.append(Episode(
+          rows[start : start + size + 1],
+          actions,
+          rewards,
+          not not_done[end - 1],
+          log_probabilities,
+      ))
+  return episodes
+
+
+def _check_whole(dataset, starts: np.ndarray, sizes: np.ndarray):
+  """Raises an error if the transitions are not all those of episodes."""
+  first = np.cumsum(sizes) - sizes  # [m]
+  steps = np.arange(sizes.sum()) - np.repeat(first, sizes)  # [n]
+  ends_early = np.any(
+      (dataset.not_done.numpy()[:-1] == 0) & (np.diff(dataset.episodes) == 0)
+  )
+  is_whole = np.array_equal(
+      dataset.positions, np.repeat(starts, sizes) + steps
+  )
+  if ends_early or not is_whole:
+    raise ValueError('the transitions are not those of whole episodes')
+
+
 def _joined(parts: Sequence[np.ndarray], ends: np.ndarray) -> np.ndarray:
   """Returns the rows [R, ...] of what each episode has one part of.
 
