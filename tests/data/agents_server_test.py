@@ -190,13 +190,16 @@ def test_log_probabilities_and_tables_without_a_signature():
   )
   spec = agent_steps.spec_of(_COUNTER, info)
   plain = _table(name='plain', signature=None)
-  with _server(_table(spec=spec), plain) as client:
-    for name, given in ((_TABLE, steps), ('plain', _steps([episode]))):
+  timeless = _table(name='timeless', signature=agent_steps.spec_of(_COUNTER))
+  with _server(_table(spec=spec), plain, timeless) as client:
+    bare = _steps([episode])
+    for name, given in ((_TABLE, steps), ('plain', bare), ('timeless', bare)):
       observer = reverb_utils.ReverbAddEpisodeObserver(client, name, 100)
       _fill(observer, given)
       observer.close()
     found = _load(client).dataset.to_episodes()
     assert _checksum(found) == _checksum([episode])
+    assert _load(client, 'timeless').bounds_known
     found = _load(client, 'plain')
     assert not found.bounds_known
     assert found.action_spec.maximum == episode.actions.max()
@@ -245,6 +248,9 @@ def test_tables_that_cannot_be_read():
                 '1 of 3 items were never sampled'),
       'other': ({'signature': {'a': tf.TensorSpec((None, 2), tf.float32)}},
                 'its steps have a; expected those of'),
+      'shapes': ({'signature': tensor_spec.add_outer_dim(
+          agent_steps.spec_of('CartPole-v1'))},
+                 'an item has the shapes'),
       'bare': ({'signature': None}, 'no signature, and its items have 1'),
       'nan': ({}, '1 values of rewards are NaN'),
   }
@@ -262,7 +268,7 @@ def test_tables_that_cannot_be_read():
       assert message in _error(client, name), name
     unknown = _error(client, 'else')
     assert unknown.startswith("reverb_table='else': the server at localhost")
-    assert 'bare, empty, nan, never, oldest, once, other' in unknown
+    assert 'bare, empty, nan, never, oldest, once, other, shapes' in unknown
 
 
 def _add_walks(client, table):
@@ -303,7 +309,7 @@ def test_a_server_that_does_not_answer():
     address = client.server_address
     _add_walks(client, _TABLE)
     source = agents_server._Table(address, _TABLE, 1.0)
-    samples = source._samples(1000000)
+    samples = source._samples(1000000, source.info())
     next(samples)
   start = time.monotonic()
   for call in (

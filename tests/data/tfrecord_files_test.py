@@ -17,6 +17,8 @@ from srdice_tf import data
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.data.sources import tfrecord_files
+from srdice_tf.data.sources import trajectory_episodes
+from srdice_tf.data.sources import trajectory_fields
 from tests import fixtures
 from tests.data import agent_steps
 
@@ -119,10 +121,7 @@ def test_many_files_are_streams_of_their_own(tmp_path):
   # Goes on where another file ended, and ends without its boundary.
   rest = _steps(_episode(4), _episode(5))[2:-1]
   second = _write(tmp_path / 'b.tfrecord', rest)
-  for name in (
-      [first, second], str(tmp_path), str(tmp_path / '*.tfrecord'),
-      str(tmp_path / '[ab]*'),
-  ):
+  for name in ([first, second], str(tmp_path), str(tmp_path / '[ab]*')):
     found = tfrecord_files.load(name)
     lengths = [len(each.rewards) for each in found.dataset.to_episodes()]
     assert lengths == [2, 3, 5]
@@ -173,10 +172,11 @@ def test_files_that_cannot_be_read(tmp_path):
   shutil.copy(good, other)
   assert _error(other).startswith(f'{other}.spec: there is no such file')
   assert 'there is no file with a .spec' in _error(str(tmp_path / 'none*'))
+  assert not tfrecord_files.fits(other)
   shutil.copy(f'{good}.spec', f'{other}.spec')
   content = open(good, 'rb').read()
   open(other, 'wb').write(content[:-5])
-  assert f'{other}: it is cut or damaged' in _error(other)
+  assert f'{other}: it is cut or damaged after 40 steps' in _error(other)
   open(other, 'wb').write(b'a,b,c\n' * 40)
   assert f'{other}: it is no TFRecord file' in _error(other)
   open(other, 'wb').close()
@@ -186,8 +186,15 @@ def test_files_that_cannot_be_read(tmp_path):
   assert 'its records are no tf.train.Example' in _error(other)
   with tf.io.TFRecordWriter(other) as writer:
     writer.write(tf.train.Example().SerializeToString())
-  assert 'a record is not as its .spec says' in _error(other)
-  assert 'observation float32[3]' in _error(other)
+  found = _error(other)
+  assert 'step 0 is not as its .spec says' in found
+  assert 'observation float32[3]' in found
+  startless = _write(tmp_path / 'z.tfrecord', _steps(_episode(3))[1:])
+  assert (
+      f'{startless}: there is no episode; 2 steps are left out: the starts'
+  ) in _error(startless)
+  os.remove(f'{startless}.spec')
+  assert f'{startless}.spec: there is no such file' in _error(str(tmp_path))
   open(f'{other}.spec', 'wb').write(b'nonsense')
   assert f'{other}.spec: it cannot be read' in _error(other)
   wide = agent_steps.spec_of('Pendulum-v1')
@@ -211,16 +218,28 @@ def test_steps_that_cannot_be_used(tmp_path):
   ):
     path = _write(tmp_path / 'spec', [], given)
     assert f'{path}.spec: {message}' in _error(path)
-  nan = np.float32(np.nan)
-  for fields, message in (
-      ({'reward': (1, nan)}, '1 values of rewards are NaN or infinite'),
-      ({'discount': (0, nan)}, 'discount of step 0 is nan; expected 0'),
-      ({'discount': (1, np.float32(0))}, 'discount of step 1 is 0'),
-      ({'step_type': (2, np.int32(7))}, 'step_type of step 2 is 7'),
-      ({'next_step_type': (0, np.int32(2))},
-       'next_step_type of step 0 is 2, step_type of step 1 is 1'),
-      ({'step_type': (0, np.int32(1))},
-       'there is no episode; 3 steps are left out: the starts'),
-  ):
-    path = _write(tmp_path / 'steps', _steps(_episode(3), **fields))
-    assert f'{path}: {message}' in _error(path)
+  path = _write(
+      tmp_path / 'nan', _steps(_episode(3), reward=(1, np.float32(np.nan)))
+  )
+  assert f'{path}: 1 values of rewards are NaN or infinite' in _error(path)
+  spec = agent_steps.spec_of('GridWalk')
+  episode = _episode(2, observations=np.arange(3), actions=np.array([0, 9]))
+  path = _write(tmp_path / 'action', _steps(episode), spec)
+  assert f'{path}: action has the value 9; expected whole' in _error(path)
+
+
+@pytest.mark.parametrize('fields, message', [
+    ({'discount': (0, np.float32(np.nan))}, 'discount of step 0 is nan'),
+    ({'discount': (1, np.float32(0))}, 'discount of step 1 is 0; expected 0'),
+    ({'discount': (1, np.float32(2))}, 'discount of step 1 is 2'),
+    ({'step_type': (2, np.int32(7))}, 'step_type of step 2 is 7'),
+    ({'next_step_type': (0, np.int32(2))},
+     'next_step_type of step 0 is 2, step_type of step 1 is 1'),
+])
+def test_steps_that_contradict_each_other(fields, message):
+  spec = agent_steps.spec_of(_COUNTER)
+  steps = _steps(_episode(3), **fields)
+  columns = [np.stack(column) for column in zip(*map(tf.nest.flatten, steps))]
+  steps = trajectory_fields.TrajectoryFields(spec, 'here').steps(columns)
+  with pytest.raises(errors.UserError, match=f'^here: {message}'):
+    trajectory_episodes.EpisodeMaker().episodes(steps, 'here')

@@ -19,7 +19,7 @@ from srdice_tf.data.sources import trajectory_fields
 from srdice_tf.replay import waiting
 
 TIMEOUT_SECONDS = 30.0
-_SLICE_SECONDS = 0.2
+_SLICE_SECONDS = 0.5
 _ANY_ORDER = 'uniform', 'prioritized'
 _LEAST = -1e300  # The rate limiter MinSize lets samples go below it.
 _MOST_STARTLESS = 0.5
@@ -104,30 +104,29 @@ class _Table:
     size, seen = before.current_size, set()
     # The chance to miss an item of a uniform sampler is e^-30.
     allowed = int(size * (np.log(size + 1.0) + 30.0)) + 1
-    while len(seen) < size and allowed > 0:
-      count = min(allowed, size - len(seen) + 8)
-      allowed -= count
-      for item in self._samples(count):
-        if item.info.key not in seen:
-          seen.add(item.info.key)
-          yield item.data
-      self.check_unchanged(before)
-    if len(seen) < size:
-      raise errors.at(
-          self.where,
-          f'{size - len(seen):,} of {size:,} items were never sampled',
-          'its sampler hardly ever gives them; expected a uniform one',
-      )
+    for item in self._samples(allowed, before):
+      if item.info.key not in seen:
+        seen.add(item.info.key)
+        yield item.data
+        if len(seen) == size:
+          return
+    raise errors.at(
+        self.where,
+        f'{size - len(seen):,} of {size:,} items were never sampled',
+        'its sampler hardly ever gives them; expected a uniform one',
+    )
 
-  def _samples(self, count: int):
-    """Yields samples, taken in slices: a thread for each would be slow."""
+  def _samples(self, count: int, before):
+    """Yields samples, as long as nobody writes to the table.
+
+    They are taken in slices of time: a thread for each would be slow.
+    """
     samples = self._client.sample(self._name, count, emit_timesteps=False)
-    while count:
+    found = [None]
+    while found:
+      self.check_unchanged(before)
       found = self._call(_some, samples)
-      count -= len(found)
       yield from found
-      if not found:
-        return
 
   def check_unchanged(self, before):
     """Raises an error if somebody has written to the table."""
@@ -206,12 +205,7 @@ def _check_readable(info, where: str):
 def _fields(signature, item, where: str) -> trajectory_fields.TrajectoryFields:
   """Returns where the parts of a step are in an item's columns."""
   if signature is not None:
-    spec = trajectory_fields.without_time(signature)
-    count = len(tf.nest.flatten(spec))
-    if count != len(item):
-      raise errors.at(
-          where, f'its items have {len(item)} columns', f'its signature {count}'
-      )
+    spec = _step_spec(signature, item, where)
   else:
     spec = trajectory_fields.in_order(
         [tf.TensorSpec(column.shape[1:], column.dtype) for column in item]
@@ -224,6 +218,24 @@ def _fields(signature, item, where: str) -> trajectory_fields.TrajectoryFields:
           ' without policy_info',
       )
   return trajectory_fields.TrajectoryFields(spec, where)
+
+
+def _step_spec(signature, item, where: str):
+  """Returns the spec of one step from the signature of sequences."""
+  shapes = [each.shape for each in tf.nest.flatten(signature)]
+  found = [column.shape for column in item]
+  if len(shapes) == len(found):
+    if all(map(tf.TensorShape.is_compatible_with, shapes, found)):
+      return trajectory_fields.without_time(signature)
+    # Observers do not check that signatures have the dimension of time.
+    steps = [shape[1:] for shape in found]
+    if all(map(tf.TensorShape.is_compatible_with, shapes, steps)):
+      return signature
+  raise errors.at(
+      where,
+      f'an item has the shapes {", ".join(map(str, found))}',
+      f'its signature says {", ".join(map(str, shapes))}',
+  )
 
 
 def _logged(chains, fields, where: str) -> logged.Logged:

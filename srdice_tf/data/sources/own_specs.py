@@ -10,7 +10,8 @@ from srdice_tf.data import check
 from srdice_tf.data import datasets
 from srdice_tf.data import logged
 
-_HUGE = 1e30  # Libraries write 'no bound' as the largest float.
+# Libraries write 'no bound' as the largest number of a type.
+_HUGE, _HUGE_NUMBER = 1e30, 2**31 - 1
 
 
 def check_plain(name: str, spec, where: str):
@@ -76,9 +77,11 @@ def described(
     notes: what was assumed or left out.
 
   Raises:
-    UserError: if the data are empty or hold NaN.
+    UserError: if the data are empty, hold NaN or numbers that are none of the
+      discrete actions.
   """
   check.check_usable(dataset, where)
+  _check_discrete(dataset.actions.numpy(), action_spec, where)
   itself = logged.described_by_itself(dataset, notes)
   own_actions = _converted(action_spec, itself.action_spec)
   own_observations = _converted(observation_spec, itself.observation_spec)
@@ -91,6 +94,22 @@ def described(
   )
 
 
+def _check_discrete(actions: np.ndarray, spec: tf.TensorSpec, where: str):
+  if not spec.dtype.is_integer:
+    return
+  bounds = _bounds(spec)
+  largest = bounds[1] if bounds else np.inf
+  wrong = (actions < 0) | (actions > largest)
+  if wrong.any():
+    raise errors.at(
+        where,
+        f'action has the value {actions[wrong][0]}',
+        f'expected whole numbers from 0 to {largest}'
+        if bounds
+        else 'expected whole numbers from 0',
+    )
+
+
 def _converted(spec: tf.TensorSpec, of_data: tf.TensorSpec):
   """Returns a bounded spec with the type of the data; None without bounds."""
   bounds = _bounds(spec)
@@ -99,7 +118,9 @@ def _converted(spec: tf.TensorSpec, of_data: tf.TensorSpec):
   dtype = arrays.converted_type(
       np.dtype(spec.dtype.as_numpy_dtype), 1 + spec.shape.rank
   )
-  minimum, maximum = (np.asarray(bound, dtype) for bound in bounds)
+  minimum, maximum = (
+      np.broadcast_to(bound, spec.shape).astype(dtype) for bound in bounds
+  )
   return tensor_spec.BoundedTensorSpec(
       spec.shape, dtype, minimum, maximum, of_data.name
   )
@@ -107,13 +128,12 @@ def _converted(spec: tf.TensorSpec, of_data: tf.TensorSpec):
 
 def _bounds(spec: tf.TensorSpec):
   """Returns minimum and maximum; None if one of them is missing."""
-  if not isinstance(spec, tensor_spec.BoundedTensorSpec):
-    # Reverb and TensorFlow have a class of their own, with the same fields.
-    if not (hasattr(spec, 'minimum') and hasattr(spec, 'maximum')):
-      return None
+  # TensorFlow and TF-Agents have a class of bounded specs each.
+  if not hasattr(spec, 'minimum'):
+    return None
   bounds = np.asarray(spec.minimum), np.asarray(spec.maximum)
-  limit = _HUGE if spec.dtype.is_floating else spec.dtype.max
-  is_bounded = all(np.all(np.abs(bound) < limit) for bound in bounds)
+  limit = _HUGE if spec.dtype.is_floating else _HUGE_NUMBER
+  is_bounded = np.all(bounds[0] > -limit) and np.all(bounds[1] < limit)
   return bounds if is_bounded else None
 
 

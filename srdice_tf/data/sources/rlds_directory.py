@@ -140,11 +140,11 @@ def _step_features(features, directory: str) -> dict:
 def _spec(feature):
   """Returns the spec of a feature, with bounds where it has some."""
   spec = feature.get_tensor_spec()
-  count = getattr(feature, 'num_classes', None)
-  minimum = getattr(feature, 'minimum', None)
-  maximum = getattr(feature, 'maximum', None)
-  if count:
-    minimum, maximum = 0, count - 1
+  info = feature.get_tensor_info()
+  minimum = getattr(info, 'minimum', None)
+  maximum = getattr(info, 'maximum', None)
+  if getattr(feature, 'num_classes', None):
+    minimum, maximum = 0, feature.num_classes - 1
   if minimum is None or maximum is None:
     return spec
   return tensor_spec.BoundedTensorSpec(spec.shape, spec.dtype, minimum, maximum)

@@ -25,7 +25,7 @@ _EXPECTED = "expected a file of TF-Agents' TFRecordObserver"
 
 def fits(name: str) -> bool:
   """Returns whether a name is that of such files."""
-  return os.path.isfile(f'{name}{_SPEC}') or bool(_with_spec(name))
+  return any(os.path.isfile(f'{file}{_SPEC}') for file in _meant(name))
 
 
 def load(name: str | Sequence[str]) -> logged.Logged:
@@ -62,25 +62,29 @@ def load(name: str | Sequence[str]) -> logged.Logged:
   )
 
 
-def _with_spec(name: str) -> list[str]:
-  """Returns the files of a directory or a pattern that have a .spec."""
-  if os.path.isdir(name):
-    name = os.path.join(glob.escape(name), '*')
-  return sorted(
-      path.removesuffix(_SPEC)
-      for path in glob.glob(f'{name}{_SPEC}')
-      + [path for path in glob.glob(name) if path.endswith(_SPEC)]
-  )
+def _meant(name: str) -> list[str]:
+  """Returns the files that a name means, whether they are there or not."""
+  if os.path.isfile(name):
+    return [name]
+  if not os.path.isdir(name):
+    return sorted(file for file in glob.glob(name) if not file.endswith(_SPEC))
+  found = [os.path.join(name, file) for file in sorted(os.listdir(name))]
+  with_spec = {
+      file.removesuffix(_SPEC) for file in found if file.endswith(_SPEC)
+  }
+  return sorted(with_spec | {file for file in found if _is_record(file)})
+
+
+def _is_record(file: str) -> bool:
+  """Whether a file's name says that it is one of records."""
+  return '.tfrecord' in os.path.basename(file) and not file.endswith(_SPEC)
 
 
 def _files(name: str | Sequence[str]) -> list[str]:
   """Returns the files that a name means, each of which is there."""
-  if not isinstance(name, str):
-    files = list(name)
-  elif os.path.isfile(name):
-    files = [name]
-  else:
-    files = list(dict.fromkeys(_with_spec(name)))
+  if isinstance(name, os.PathLike):
+    name = os.fspath(name)
+  files = _meant(name) if isinstance(name, str) else list(name)
   if not files:
     raise errors.UserError(
         'data', name, f'there is no file with a {_SPEC} beside it; {_EXPECTED}'
@@ -132,24 +136,36 @@ def _read(file: str, spec) -> tuple[list[np.ndarray], bool]:
     decode = example_encoding.get_example_decoder(spec, compress_image=is_jpeg)
   except (TypeError, ValueError) as error:
     raise errors.at(f'{file}{_SPEC}', failures.reason(error)) from error
-  records = tf.data.TFRecordDataset(file)
-  parts, count = [], 0
+  decode = tf.autograph.experimental.do_not_convert(decode)  # Takes long.
+  steps = tf.data.TFRecordDataset(file).map(decode)
   try:
-    for chunk in records.map(decode).batch(_CHUNK).as_numpy_iterator():
-      parts.append(tf.nest.flatten(chunk))
-      count += len(parts[-1][0])
+    parts = [
+        tf.nest.flatten(chunk)
+        for chunk in steps.batch(_CHUNK).as_numpy_iterator()
+    ]
   except tf.errors.InvalidArgumentError as error:
     raise errors.at(
         file,
-        f'from step {count} on a record is not as its {_SPEC} says'
+        f'step {_readable(steps)} is not as its {_SPEC} says'
         f' ({failures.reason(error)})',
         f'expected {_describe(spec)}',
     ) from error
   except tf.errors.DataLossError as error:
-    raise _damaged(file, count, error) from error
+    raise _damaged(file, _readable(steps), error) from error
   if not parts:
     raise errors.at(file, 'there are no steps', _EXPECTED)
   return [np.concatenate(columns) for columns in zip(*parts)], is_jpeg
+
+
+def _readable(steps: tf.data.Dataset) -> int:
+  """Returns how many steps come before the one that cannot be read."""
+  count = 0
+  try:
+    for _ in steps:
+      count += 1
+  except (tf.errors.InvalidArgumentError, tf.errors.DataLossError):
+    pass
+  return count
 
 
 def _has_jpeg(file: str, spec) -> bool:
@@ -181,7 +197,7 @@ def _damaged(file: str, count: int, error: Exception) -> errors.UserError:
     return errors.at(file, 'it is no TFRecord file', _EXPECTED)
   return errors.at(
       file,
-      f'it is cut or damaged after step {count} or later ({failures.reason(error)})',
+      f'it is cut or damaged after {count:,} steps ({failures.reason(error)})',
       'copy or write it again',
   )
 
