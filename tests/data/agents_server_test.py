@@ -1,6 +1,7 @@
 """Tests for Reverb servers that TF-Agents' observers fill."""
 
 import contextlib
+import socket
 import threading
 import time
 
@@ -323,3 +324,7 @@ def test_a_server_that_does_not_answer():
     ):
       call()
   assert time.monotonic() - start < 8.0
+  with socket.create_server(('localhost', 0)) as silent:
+    address = f'localhost:{silent.getsockname()[1]}'
+    with pytest.raises(errors.UserError, match=f'^reverb_address={address}: '):
+      agents_server.load(address, _TABLE, 1.0)

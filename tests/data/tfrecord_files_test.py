@@ -188,15 +188,18 @@ def test_files_that_cannot_be_read(tmp_path):
     writer.write(tf.train.Example().SerializeToString())
   found = _error(other)
   assert 'step 0 is not as its .spec says' in found
-  assert 'observation float32[3]' in found
+  assert 'observation float32[3], action float32[1], next_step_type' in found
   startless = _write(tmp_path / 'z.tfrecord', _steps(_episode(3))[1:])
   assert (
       f'{startless}: there is no episode; 2 steps are left out: the starts'
   ) in _error(startless)
   os.remove(f'{startless}.spec')
   assert f'{startless}.spec: there is no such file' in _error(str(tmp_path))
-  open(f'{other}.spec', 'wb').write(b'nonsense')
-  assert f'{other}.spec: it cannot be read' in _error(other)
+  for content, message in (
+      (b'', 'it is empty or cut'), (b'nonsense' * 9, 'it cannot be read')
+  ):
+    open(f'{other}.spec', 'wb').write(content)
+    assert f'{other}.spec: {message}' in _error(other)
   wide = agent_steps.spec_of('Pendulum-v1')
   _write(tmp_path / 'other', [], wide)
   assert f'its spec is not that of {good}.spec' in _error([good, other])

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.utils import example_encoding
 from tf_agents.utils import example_encoding_dataset
+from tf_agents.utils import nest_utils
 
 from srdice_tf import errors
 from srdice_tf.data import datasets
@@ -121,6 +122,10 @@ def _common_spec(files: Sequence[str]):
 def _read_spec(path: str):
   try:
     return example_encoding_dataset.parse_encoded_spec_from_file(path)
+  except StopIteration as error:
+    raise errors.at(
+        path, 'it is empty or cut', 'copy it again, with its data'
+    ) from error
   except Exception as error:  # Protocol buffers have errors of their own.
     raise errors.at(
         path,
@@ -203,9 +208,8 @@ def _damaged(file: str, count: int, error: Exception) -> errors.UserError:
 
 
 def _describe(spec) -> str:
-  """Returns the parts of a spec as one line."""
-  texts = [
-      f'{each.name or "a tensor"} {each.dtype.name}{each.shape.as_list()}'
-      for each in tf.nest.flatten(spec)
-  ]
-  return ', '.join(texts)
+  """Returns the keys of a record and what they hold, as one line."""
+  return ', '.join(
+      f'{key} {each.dtype.name}{each.shape.as_list()}'
+      for key, each in nest_utils.flatten_with_joined_paths(spec)
+  )
