@@ -43,10 +43,15 @@ def define_policy() -> flags.FlagHolder[str]:
       'policy',
       flags.DEFINE_string,
       None,
-      'Base policy that is evaluated: pretrained (the default, shipped for the '
+      'Base policy that is evaluated, as it is but for --target_sigma: '
+      'pretrained (the default, shipped for the '
       'environment; also pretrained:weak, :medium, :good), untrained, '
-      'random, the directory of a TF-Agents SavedModel, a file of weights '
-      '(.npz), or of a table of probabilities (.npy).',
+      'random, the directory of a TF-Agents SavedModel, a Keras (.keras) or '
+      'ONNX (.onnx) network, a policy of DOPE (.pkl), a Python function '
+      '(module:function) from states to actions or probabilities, a file of '
+      "the policy's actions at s' and s0 of the data (.npz with next_actions "
+      'and initial_actions), of weights (.npz), or of a table of '
+      'probabilities (.npy).',
   )
 
 
@@ -77,7 +82,8 @@ def define_behaviour(with_target: bool = True) -> Callable[[], dict]:
   """
   numbers = {
       'target_sigma': "Standard deviation of the target policy's noise, for "
-      'actions between -1 and 1; default: 0.1. Continuous actions.',
+      'actions between -1 and 1; default: 0.1 for the shipped policies, else '
+      '0. Continuous actions of policies that do not draw them.',
       'behaviour_sigma': "Standard deviation of the behaviour policy's noise, "
       "for actions between -1 and 1; default: the setting's. Continuous "
       'actions.',

@@ -12,6 +12,7 @@ class Observations:
   Attributes:
     rows: [R, ...] observations, or frames [R, H, W].
     frame_stack: K, frames in an observation; 0 if a row is an observation.
+    ages: [R] int32, steps since the start of the row's episode.
   """
 
   def __init__(self, rows: np.ndarray, ages: np.ndarray, frame_stack: int):
@@ -24,7 +25,7 @@ class Observations:
     """
     self.rows = memory.as_tensor(rows)
     self.frame_stack = frame_stack
-    self._ages = tf.constant(ages, tf.int32)  # [R]
+    self.ages = tf.constant(ages, tf.int32)  # [R]
 
   def at(self, positions: tf.Tensor) -> tf.Tensor:
     """Returns the observations at rows [B]: [B, ...], or [B, H, W, K]."""
@@ -35,6 +36,6 @@ class Observations:
         self.rows, tf.maximum(positions[:, None] - back, 0)
     )
     # Frames from before the episode's start are zeros.
-    exists = back <= tf.gather(self._ages, positions)[:, None]  # [B, K]
+    exists = back <= tf.gather(self.ages, positions)[:, None]  # [B, K]
     frames *= tf.cast(exists, frames.dtype)[:, :, None, None]
     return tf.transpose(frames, [0, 2, 3, 1])  # [B, H, W, K]

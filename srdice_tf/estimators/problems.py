@@ -144,13 +144,13 @@ class Problem:
     """Returns the target policy's parameters at s' of `index`."""
     if self._next is not None:
       return tf.gather(self._next, index)
-    return self.actions.parameters(self._dataset.next_states(index))
+    return self.actions.next_parameters(self._dataset, index)
 
   def start_parameters(self, index: tf.Tensor) -> tf.Tensor:
     """Returns the target policy's parameters at the start states `index`."""
     if self._start is not None:
       return tf.gather(self._start, index)
-    return self.actions.parameters(self._dataset.initial_states(index))
+    return self.actions.start_parameters(self._dataset, index)
 
   def _draw(self, parameters, rng) -> tf.Tensor:
     """Returns actions [B, ...] of the target policy, or probabilities."""

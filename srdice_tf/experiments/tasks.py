@@ -106,7 +106,9 @@ class Task:
     self.base = loading.load(policy, config.env_id, *self._specs)
     behaviour = config.behaviour_policy or loading.behaviour_name(policy, name)
     other = self._other(behaviour, policy, config)
-    noise = settings.for_policies(setting, config, self.base, other)
+    noise = settings.for_policies(
+        setting, config, self.base, other, loading.is_shipped(policy)
+    )
     size = config.num_transitions or setting.num_transitions
     self.config = dataclasses.replace(
         config,

@@ -1,7 +1,12 @@
-"""Raises an error for actions that are not finite or out of range."""
+"""Raises an error for actions that are not finite or out of range.
+
+Errors in a graph, of its assertions or of Python code in it, reach the caller
+as TensorFlow's, with a long message. `one_line` finds ours in it.
+"""
 
 import contextlib
 import re
+import warnings
 
 import numpy as np
 import tensorflow as tf
@@ -9,8 +14,13 @@ import tensorflow as tf
 from srdice_tf import errors
 from srdice_tf.policies import base
 
-# Mark our line in TensorFlow's message about a failed assertion.
+# Mark our line in TensorFlow's message about a failed assertion, and what is to
+# be shown below the line.
 _BEGIN, _END = '<line>', '</line>'
+_DETAILS, _DETAILS_END = '<details>', '</details>'
+# Actions out of the bounds that nobody need be told of: a share of all, and a
+# share of the range.
+_FEW, _NEAR = 0.1, 1e-3
 
 
 def name_of(policy) -> str:
@@ -44,6 +54,21 @@ def check(actions: np.ndarray, spec, source: str):
     )
 
 
+def warn_outside(actions: np.ndarray, spec, source: str):
+  """Warns if many actions [B, A] lie outside of the bounds to clip them to."""
+  margin = _NEAR * (spec.maximum - spec.minimum)
+  low, high = spec.minimum - margin, spec.maximum + margin
+  outside = ((actions < low) | (actions > high)).any(axis=1)  # [B]
+  share = outside.mean()
+  if share > _FEW:
+    warnings.warn(
+        f'{source}: {share:.0%} of its actions are outside of'
+        f' {np.min(spec.minimum)} to {np.max(spec.maximum)}, such as'
+        f' {actions[outside][0]}, and are clipped. Is that their scale?',
+        stacklevel=2,
+    )
+
+
 def in_range(actions: tf.Tensor, spec, source: str) -> tf.Tensor:
   """Returns discrete actions; the graph fails if one is out of range.
 
@@ -62,17 +87,40 @@ def in_range(actions: tf.Tensor, spec, source: str) -> tf.Tensor:
     return tf.identity(actions)
 
 
+def finite(values: tf.Tensor, source: str, what: str) -> tf.Tensor:
+  """Returns values [B, ...]; the graph fails if one is NaN or infinite.
+
+  Call the graph in `one_line`.
+  """
+  line = (
+      f'{_BEGIN}{source}: gave {what} that are NaN or infinite; expected finite'
+      f' numbers.{_END}'
+  )
+  is_finite = tf.reduce_all(tf.math.is_finite(values))  # []
+  with tf.control_dependencies([tf.debugging.Assert(is_finite, [line])]):
+    return tf.identity(values)
+
+
+def failure(error: errors.UserError) -> ValueError:
+  """Returns what to raise in a Python function of a graph, for `one_line`."""
+  details = f'{_DETAILS}{error.details}{_DETAILS_END}'
+  return ValueError(f'{_BEGIN}{error}{_END}{details}')
+
+
 @contextlib.contextmanager
 def one_line():
-  """Turns the failure of `in_range` in a graph into one line.
+  """Turns the failure of an assertion or a function above into one line.
 
   Raises:
     UserCodeError: if it failed.
   """
   try:
     yield
-  except tf.errors.InvalidArgumentError as error:
-    found = re.search(f'{_BEGIN}(.*?){_END}', str(error))
-    if found is None:
+  # Without a graph, a function's error comes as it is.
+  except (tf.errors.InvalidArgumentError, ValueError) as error:
+    line = re.search(f'{_BEGIN}(.*?){_END}', str(error))
+    if line is None:
       raise
-    raise errors.UserCodeError(found[1]) from error
+    details = re.search(f'{_DETAILS}(.*?){_DETAILS_END}', str(error), re.DOTALL)
+    text = details[1] if details else ''
+    raise errors.UserCodeError(line[1], text) from error

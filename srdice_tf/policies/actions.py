@@ -14,12 +14,21 @@ from srdice_tf import errors
 from srdice_tf.policies import action_checks
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
+from srdice_tf.policies import target_actions_file
 
 _CHUNK = 8192
 
 
 def target_actions(policy: tf_policy.TFPolicy) -> 'TargetActions':
-  """Returns the class that knows most about the policy's distribution."""
+  """Returns the class that knows most about the policy's distribution.
+
+  Args:
+    policy: a DistributionPolicy, or one whose actions are not drawn, as from
+      `sampled.repeatable`.
+  """
+  if isinstance(policy, target_actions_file.LoggedActionsPolicy):
+    is_discrete = base.is_discrete(policy.action_spec)
+    return (LoggedChoices if is_discrete else LoggedVectors)(policy)
   if isinstance(policy, composed.GaussianNoise):
     return GaussianActions(policy)
   if base.is_discrete(policy.action_spec):
@@ -27,7 +36,9 @@ def target_actions(policy: tf_policy.TFPolicy) -> 'TargetActions':
       return CategoricalActions(policy)
     except NotImplementedError:
       return TargetActions(policy)
-  return TargetActions(policy)
+  if isinstance(policy, composed.DistributionPolicy):
+    return TargetActions(policy)
+  return DeterministicActions(policy)
 
 
 def probability_table(
@@ -75,6 +86,14 @@ class TargetActions:
     """Returns what `sample` needs to know of the states [B, ...]."""
     return states
 
+  def next_parameters(self, dataset, index: tf.Tensor) -> tf.Tensor:
+    """Returns the parameters at s' of the transitions `index` [B]."""
+    return self.parameters(dataset.next_states(index))
+
+  def start_parameters(self, dataset, index: tf.Tensor) -> tf.Tensor:
+    """Returns the parameters at s0 of the episodes `index` [B]."""
+    return self.parameters(dataset.initial_states(index))
+
   def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
     """Returns actions [B, ...] drawn for states with these parameters."""
     seed = tf.cast(rng.make_seeds(1)[:, 0], tf.int32)  # [2]
@@ -105,11 +124,48 @@ class TargetActions:
     return tf.stack(drawn, axis=1), None
 
 
+class DeterministicActions(TargetActions):
+  """A continuous policy as it is: the parameters are its actions.
+
+  They are not clipped yet, if the policy tells them before that.
+  """
+
+  def __init__(self, policy: tf_policy.TFPolicy):
+    super().__init__(policy)
+    self._clips = getattr(policy, 'clips', False)
+
+  def parameters(self, states: tf.Tensor) -> tf.Tensor:
+    time_step = self._time_step(states)
+    with action_checks.one_line():
+      if self._clips:
+        return self._policy.unclipped(time_step)  # [B, A]
+      return self._policy.action(time_step).action  # [B, A]
+
+  def check(self, parameters: tf.Tensor):
+    spec, name = self._policy.action_spec, action_checks.name_of(self._policy)
+    action_checks.check(parameters.numpy(), spec, name)
+    if self._clips:
+      action_checks.warn_outside(parameters.numpy(), spec, name)
+
+  def sample(self, parameters: tf.Tensor, rng: tf.random.Generator):
+    del rng
+    if not self._clips:
+      return parameters
+    spec = self._policy.action_spec
+    return tf.clip_by_value(parameters, spec.minimum, spec.maximum)
+
+  def support(self, parameters: tf.Tensor, num_samples: int, rng):
+    """Returns the one action: exact expectations."""
+    del num_samples
+    return self.sample(parameters, rng)[:, None], None
+
+
 class GaussianActions(TargetActions):
   """clip(pi_d(s) + noise): the parameters are pi_d(s)."""
 
   def parameters(self, states: tf.Tensor) -> tf.Tensor:
-    return self._policy.centre(self._time_step(states))  # [B, A]
+    with action_checks.one_line():
+      return self._policy.centre(self._time_step(states))  # [B, A]
 
   def check(self, parameters: tf.Tensor):
     spec, name = self._policy.action_spec, action_checks.name_of(self._policy)
@@ -129,14 +185,17 @@ class CategoricalActions(TargetActions):
   def __init__(self, policy: tf_policy.TFPolicy):
     super().__init__(policy)
     spec = policy.time_step_spec.observation
-    # Raises NotImplementedError here if the policy gives no distribution.
-    self.parameters(tf.zeros([1, *spec.shape], spec.dtype))
+    # Raises NotImplementedError here if the policy gives no distribution. No
+    # states are made up: code of users need not know them.
+    traced = tf.function(self.parameters, autograph=False)
+    traced.get_concrete_function(tf.TensorSpec([1, *spec.shape], spec.dtype))
 
   def parameters(self, states: tf.Tensor) -> tf.Tensor:
-    step = self._policy.distribution(
-        self._time_step(states), self._state(states)
-    )
-    return composed.probabilities(step.action, self._policy.action_spec)
+    with action_checks.one_line():
+      step = self._policy.distribution(
+          self._time_step(states), self._state(states)
+      )
+      return composed.probabilities(step.action, self._policy.action_spec)
 
   def check(self, parameters: tf.Tensor):
     sums = np.sum(parameters, axis=1)  # [B]
@@ -162,3 +221,31 @@ class CategoricalActions(TargetActions):
     actions = tf.range(spec.minimum, spec.maximum + 1, dtype=spec.dtype)
     shape = [tf.shape(parameters)[0], 1]
     return tf.tile(actions[None], shape), parameters
+
+
+class _AtTheData(TargetActions):
+  """What a file says at s' and s0 of a data set, and nowhere else."""
+
+  def __init__(self, policy: target_actions_file.LoggedActionsPolicy):
+    self._policy = policy  # Nothing can be tried out.
+    self._clips = policy.clips
+
+  def parameters(self, states: tf.Tensor) -> tf.Tensor:
+    del states
+    raise self._policy.not_known_there()
+
+  def next_parameters(self, dataset, index: tf.Tensor) -> tf.Tensor:
+    rows = self._policy.transition_rows(dataset, index)
+    return tf.gather(self._policy.next_actions, rows)
+
+  def start_parameters(self, dataset, index: tf.Tensor) -> tf.Tensor:
+    rows = self._policy.episode_rows(dataset, index)
+    return tf.gather(self._policy.initial_actions, rows)
+
+
+class LoggedVectors(_AtTheData, DeterministicActions):
+  """Continuous actions that a file has."""
+
+
+class LoggedChoices(_AtTheData, CategoricalActions):
+  """Probabilities of discrete actions that a file has."""

@@ -8,11 +8,26 @@ from srdice_tf import errors
 
 
 def read_npz(path: str) -> list[np.ndarray]:
-  """Returns the arrays of an .npz file in the order of their names.
+  """Returns the weights in an .npz file in the order of their names.
 
   Raises:
     UserError: if they cannot be read or are not finite numbers.
   """
+  return list(read_named(path, 'weights').values())
+
+
+def read_named(path: str, what: str, source: str = '') -> dict[str, np.ndarray]:
+  """Returns the arrays of an .npz file by name.
+
+  Args:
+    path: of the file.
+    what: what it should hold, for errors.
+    source: what errors call it; default: its path.
+
+  Raises:
+    UserError: if they cannot be read or are not finite numbers.
+  """
+  source = source or path
   try:
     with zipfile.ZipFile(path) as archive:
       damaged = archive.testzip()  # Compares the checksum of each array.
@@ -21,13 +36,13 @@ def read_npz(path: str) -> list[np.ndarray]:
     with np.load(path, allow_pickle=False) as file:
       arrays = {name: file[name] for name in sorted(file.files)}
   except Exception as error:  # What damage raises depends on where it is.
-    raise _unreadable(path, error, 'an .npz file of weights') from error
+    raise _unreadable(source, error, f'an .npz file of {what}') from error
   if not arrays:
-    raise errors.at(path, 'there are no arrays', 'expected weights')
+    raise errors.at(source, 'there are no arrays', f'expected {what}')
   for name, array in arrays.items():
-    _check_numbers(array, path, f'array {name}')
-    _check_finite(array, path, f'array {name}')
-  return list(arrays.values())
+    _check_numbers(array, source, f'array {name}')
+    _check_finite(array, source, f'array {name}')
+  return arrays
 
 
 def read_npy(path: str, source: str) -> np.ndarray:

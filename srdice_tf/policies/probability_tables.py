@@ -11,6 +11,7 @@ from srdice_tf import errors
 from srdice_tf.policies import array_files
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
+from srdice_tf.policies import policy_requests
 
 tfd = tfp.distributions
 
@@ -79,31 +80,34 @@ def shipped(env_id: str, observation_spec, action_spec) -> TabularPolicy | None:
   return None
 
 
-def load(
-    path: str, observation_spec, action_spec, source: str = ''
-) -> TabularPolicy:
-  """Returns the policy of a table [S, A] that numpy.save wrote.
+def load(request: policy_requests.Request) -> TabularPolicy:
+  """Returns the policy of a table [S, A] in a file that numpy.save wrote.
 
-  Args:
-    path: of the file.
-    observation_spec: of the environment.
-    action_spec: of the environment.
-    source: what errors call it; default: its path.
+  Where states and actions are known only from logged data, there may be more of
+  them in the table.
 
   Raises:
     UserError: if it is not such a table.
   """
-  source = source or path
-  if not is_finite(observation_spec, action_spec):
+  specs, source = request.specs, request.source
+  if not is_finite(*specs):
     raise errors.at(
         source,
-        'tables of probabilities are for finite MDPs; the environment has'
-        f' {base.describe(observation_spec)} observations and'
-        f' {base.describe(action_spec)} actions',
+        f'tables of probabilities are for finite MDPs; the {request.owner} has'
+        f' {base.describe(specs[0])} observations and'
+        f' {base.describe(specs[1])} actions',
         'expected a SavedModel or file of weights (.npz)',
     )
-  table = array_files.read_npy(path, source)
-  return TabularPolicy(observation_spec, action_spec, table, source)
+  table = array_files.read_npy(request.name, source)
+  is_larger = table.ndim == 2 and all(
+      found >= size for found, size in zip(table.shape, _shape(*specs))
+  )
+  if not request.bounds_known and is_larger:
+    specs = tuple(
+        type(spec)(spec.shape, spec.dtype, 0, size - 1, name=spec.name)
+        for spec, size in zip(specs, table.shape)
+    )
+  return TabularPolicy(*specs, table, source)
 
 
 def is_finite(observation_spec, action_spec) -> bool:

@@ -18,6 +18,7 @@ from srdice_tf.policies import actions
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
 from srdice_tf.policies import distributions
+from srdice_tf.policies import policy_requests
 from srdice_tf.policies import probability_tables
 from srdice_tf.policies import sampled
 
@@ -38,10 +39,17 @@ class SavedPolicy(tf_policy.TFPolicy):
     file_checksum: of the files that it was loaded from.
   """
 
-  def __init__(self, model, time_step_spec, action_spec, file_checksum: str):
+  def __init__(
+      self,
+      model,
+      time_step_spec,
+      action_spec,
+      file_checksum: str,
+      bounds_known: bool = True,
+  ):
     # Discrete actions are not clipped: those out of range are an error.
-    is_discrete = base.is_discrete(action_spec)
-    super().__init__(time_step_spec, action_spec, clip=not is_discrete)
+    clip = bounds_known and not base.is_discrete(action_spec)
+    super().__init__(time_step_spec, action_spec, clip=clip)
     self._model = model
     # An attribute, so that they count as the policy's variables. A model
     # without variables has no such list.
@@ -62,26 +70,21 @@ class SavedPolicy(tf_policy.TFPolicy):
     return policy_step.PolicyStep(step.action, policy_state)
 
 
-def load(
-    path: str, observation_spec, action_spec, source: str = ''
-) -> tf_policy.TFPolicy:
-  """Returns the policy saved in `path`, checked against the environment.
+def load(request: policy_requests.Request) -> tf_policy.TFPolicy:
+  """Returns the policy in a directory that TF-Agents' PolicySaver wrote.
 
-  Args:
-    path: directory of a SavedModel that TF-Agents' PolicySaver wrote.
-    observation_spec: of the environment.
-    action_spec: of the environment, bounded.
-    source: what errors call it; default: its path.
+  Its specs must be those that are asked for. Where bounds are known only from
+  logged data, those of the policy count.
 
   Returns:
     A SavedPolicy, if its actions are not drawn; else a SampledPolicy, which
     draws them from the distribution that was saved.
 
   Raises:
-    UserError: if it cannot be read, does not fit the environment, keeps a
-      state, or draws its actions and was saved without a distribution.
+    UserError: if it cannot be read, does not fit the specs, keeps a state, or
+      draws its actions and was saved without a distribution.
   """
-  source = source or path
+  path, source = request.name, request.source
   try:
     specs = tensor_spec.from_pbtxt_file(
         os.path.join(path, policy_saver.POLICY_SPECS_PBTXT)
@@ -94,11 +97,21 @@ def load(
         source, f"not a SavedModel of TF-Agents' PolicySaver: {_line(error)}"
     ) from error
   sampled.check_stateless(state_spec, source)
-  expected = tuple(map(tensor_spec.from_spec, (observation_spec, action_spec)))
-  _check(source, 'observations', found[0], expected[0])
-  _check(source, 'actions', found[1], expected[1])
-  time_step_spec = ts.time_step_spec(expected[0])
-  policy = SavedPolicy(model, time_step_spec, expected[1], _checksum(path))
+  expected = tuple(
+      _agreed(request, what, *specs)
+      for what, *specs in zip(
+          ('observations', 'actions'),
+          found,
+          map(tensor_spec.from_spec, request.specs),
+      )
+  )
+  policy = SavedPolicy(
+      model,
+      ts.time_step_spec(expected[0]),
+      expected[1],
+      _checksum(path),
+      request.bounds_known or _is_bounded(found[1]),
+  )
   policy.source = source
   try:
     policy = sampled.repeatable(policy, source)
@@ -106,7 +119,8 @@ def load(
   except (ValueError, TypeError, AttributeError, tf.errors.OpError) as error:
     raise errors.at(
         source,
-        f"it cannot be called on the environment's time steps: {_line(error)}",
+        f"it cannot be called on the {request.owner}'s time steps:"
+        f' {_line(error)}',
         'expected one saved with batch_size=None, without input_fn_and_spec',
     ) from error
   return policy
@@ -127,38 +141,43 @@ def _checksum(path: str) -> str:
   return digest.hexdigest()
 
 
-def _check(source: str, what: str, found, expected):
-  """Raises an error that names both specs where they differ."""
+def _agreed(request: policy_requests.Request, what: str, found, expected):
+  """Returns the spec that counts of observations or actions.
+
+  Raises:
+    UserError: naming both specs where they differ.
+  """
   leaves = tf.nest.flatten(found)
   if len(leaves) == 1 and _fits(leaves[0], expected):
-    return
-  found = ', '.join(map(_describe, leaves))
-  raise errors.at(
-      source,
-      f"its {what} are {found}, the environment's are {_describe(expected)}",
-  )
+    return expected
+  is_open = not request.bounds_known and policy_requests.is_bounded(expected)
+  if len(leaves) == 1 and is_open and _covers(leaves[0], expected):
+    return leaves[0]
+  found = ', '.join(map(policy_requests.describe, leaves))
+  raise request.mismatch(what, found, policy_requests.describe(expected))
+
+
+def _is_bounded(nest) -> bool:
+  return all(map(policy_requests.is_bounded, tf.nest.flatten(nest)))
 
 
 def _fits(found, expected) -> bool:
   if (found.shape, found.dtype) != (expected.shape, expected.dtype):
     return False
-  if not (_is_bounded(found) and _is_bounded(expected)):
+  if not _is_bounded((found, expected)):
     return True
   return np.allclose(found.minimum, expected.minimum) and np.allclose(
       found.maximum, expected.maximum
   )
 
 
-def _is_bounded(spec) -> bool:
-  return isinstance(spec, tensor_spec.BoundedTensorSpec)
-
-
-def _describe(spec) -> str:
-  if not _is_bounded(spec):
-    return base.describe(spec)
-  low, high = np.unique(spec.minimum), np.unique(spec.maximum)
-  low, high = (x[0] if len(x) == 1 else x.tolist() for x in (low, high))
-  return f'{base.describe(spec)} from {low} to {high}'
+def _covers(found, expected) -> bool:
+  """Returns whether only the bounds differ, and each logged number is there."""
+  if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+    return False
+  if not expected.dtype.is_integer:
+    return True
+  return found.minimum == 0 and bool(np.all(found.maximum >= expected.maximum))
 
 
 def _check_states(policy, observation_spec, action_spec):

@@ -162,16 +162,20 @@ def for_policies(
     given: Noise,
     target: tf_policy.TFPolicy,
     behaviour: tf_policy.TFPolicy,
+    is_shipped: bool,
 ) -> Noise:
   """Returns the numbers, None for those that have no effect on these policies.
 
-  A stochastic policy is its own target, and uniform actions stay uniform.
+  The target policy has the paper's noise if it is a shipped one. All others are
+  evaluated as they are, unless the user asks for noise. A stochastic policy is
+  its own target, and uniform actions stay uniform.
 
   Args:
     resolved: the numbers of the setting.
     given: the numbers that the user set.
     target: base policy of the target policy.
     behaviour: base policy of the behaviour policy.
+    is_shipped: whether the target's base policy is one of the shipped ones.
 
   Raises:
     UserError: if the user set one that has no effect.
@@ -188,21 +192,25 @@ def for_policies(
           getattr(given, name),
           'there is no noise around this policy, which is random already',
       )
-  return dataclasses.replace(resolved, **dict.fromkeys(unused))
+  numbers = dict.fromkeys(unused)
+  if not is_shipped and given.target_sigma is None:
+    has_noise = resolved.target_sigma is not None
+    numbers.setdefault('target_sigma', 0.0 if has_noise else None)
+  return dataclasses.replace(resolved, **numbers)
 
 
 def target_policy(
-    policy: tf_policy.TFPolicy, sigma: float = TARGET_SIGMA
+    policy: tf_policy.TFPolicy, sigma: float | None = TARGET_SIGMA
 ) -> tf_policy.TFPolicy:
   """Returns pi: the base policy with noise, or the greedy policy.
 
-  A stochastic policy is its own target.
+  A stochastic policy is its own target, and so is one without noise.
   """
   if isinstance(policy, composed.DistributionPolicy):
     return policy
   if base.is_discrete(policy.action_spec):
     return composed.EpsilonGreedy(policy, epsilon=0.0)
-  return composed.GaussianNoise(policy, sigma)
+  return composed.GaussianNoise(policy, sigma) if sigma else policy
 
 
 def behaviour_policy(

@@ -18,7 +18,7 @@ from srdice_tf.agents import policy_returns
 from srdice_tf.agents import run_files
 from srdice_tf.agents import trainer
 from srdice_tf.policies import base
-from srdice_tf.policies import saved
+from srdice_tf.policies import loading
 from srdice_tf.policies import weights
 
 _SMALL_TD3 = configs.Td3Config(
@@ -257,7 +257,7 @@ def test_the_saved_model_and_the_weights_give_the_policys_actions(tmp_path):
   specs = env.observation_spec(), env.action_spec()
   observations = np.random.default_rng(0).normal(size=(7, 3)).astype('f4')
   expected = policy_returns.compiled_actions(run.agent.policy)(observations)
-  loaded = saved.load(str(tmp_path / 'policy'), *specs)
+  loaded = loading.load(str(tmp_path / 'policy'), 'X', *specs)
   actions = policy_returns.compiled_actions(loaded)(observations)
   np.testing.assert_array_equal(actions, expected)
   network = weights.make_network(*specs)

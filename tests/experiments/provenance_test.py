@@ -320,7 +320,7 @@ def test_continuous_numbers_are_compared_too(tmp_path):
   config = dataclasses.replace(_config(task), dataset_dir=str(tmp_path))
   found = runs.resolve(config)[1].task
   assert (found.behaviour_sigma, found.uniform_probability) == (0.5, 0.0)
-  assert (found.target_sigma, found.epsilon) == (0.1, None)
+  assert (found.target_sigma, found.epsilon) == (0.0, None)
   easy = dataclasses.replace(task, uniform_probability=0.2)
   match = 'uniform_probability=0.2: .*0.0'
   with pytest.raises(errors.UserError, match=match):

@@ -9,9 +9,13 @@ from tf_agents.trajectories import time_step as ts
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.experiments import tasks
+from srdice_tf.policies import actions
 from srdice_tf.policies import base
+from srdice_tf.policies import composed
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
+from srdice_tf.policies import weights
+from tests.policies import models
 
 _OBSERVATION = array_spec.ArraySpec((3,), np.float32, 'observation')
 _CONTINUOUS = array_spec.BoundedArraySpec((2,), np.float32, -1.0, 1.0, 'action')
@@ -89,6 +93,37 @@ def test_noise_around_uniform_actions_is_refused():
   for number in ('target_sigma', 'behaviour_sigma'):
     with pytest.raises(errors.UserError, match=f'^{number}=0.3: there is no'):
       tasks.Task(tasks.TaskConfig('Pendulum-v1', 'random', **{number: 0.3}))
+
+
+def test_policies_of_users_are_evaluated_as_they_are(tmp_path):
+  specs = models.specs('Pendulum-v1')
+  path = str(tmp_path / 'actor.npz')
+  weights.save(path, base.actor_network(*specs, seed=2))
+  step = ts.restart(tf.fill([5, 3], 0.1), 5)
+  for name in ('untrained', path):
+    task = tasks.Task(tasks.TaskConfig('Pendulum-v1', name))
+    assert task.config.target_sigma == 0.0
+    assert task.target is task.base
+    # The data are made with the setting's noise all the same.
+    assert task.config.behaviour_sigma == 0.2
+    view = actions.target_actions(task.target)
+    parameters = view.parameters(step.observation)
+    expected = task.base.action(step).action
+    np.testing.assert_array_equal(view.sample(parameters, None), expected)
+    task = tasks.Task(tasks.TaskConfig('Pendulum-v1', name, target_sigma=0.3))
+    drawn = task.target.action(step, seed=[0, 1]).action
+    assert np.std(drawn - expected) > 0.1
+
+
+def test_shipped_policies_have_the_papers_noise():
+  for name in ('', 'pretrained', 'pretrained:weak'):
+    task = tasks.Task(tasks.TaskConfig('Pendulum-v1', name))
+    assert task.config.target_sigma == 0.1
+    assert isinstance(task.target, composed.GaussianNoise)
+  task = tasks.Task(tasks.TaskConfig('Pendulum-v1', target_sigma=0.0))
+  assert task.config.target_sigma == 0.0 and task.target is task.base
+  task = tasks.Task(tasks.TaskConfig('GridWalk', 'untrained'))
+  assert task.config.target_sigma is None
 
 
 def _load(name):
