@@ -195,7 +195,14 @@ def test_rows_are_those_of_the_file(tmp_path):
   mixed = _table().iloc[[0, 3, 1, 4, 2, 5]]
   path = _write(tmp_path / 'log.csv', mixed)
   message = _message(path, _MAP.replace('step=t,', ''))
-  assert 'episode (id) 0 comes again in row 2' in message
+  assert 'episode (id) x comes again in row 2' in message
+
+
+def test_of_many_columns_some_are_named(tmp_path):
+  table = _table(**{f'c{i}': [1e300] * 6 for i in range(9)})
+  path = _write(tmp_path / 'log.csv', table)
+  message = _message(path, _MAP.replace('s1+s2', 'c*'))
+  assert 'state (c0+c1+...+c8) has the value inf' in message
 
 
 def test_observations_that_do_not_chain(tmp_path):

@@ -40,7 +40,7 @@ _OTHER_NAMES = {
     'terminations': 'terminals',
     'truncations': 'timeouts',
 }
-_BLOCK_BYTES = 2**26
+_BLOCK_BYTES = 2**24  # A few of them are in memory at once.
 
 
 class _Layout(NamedTuple):

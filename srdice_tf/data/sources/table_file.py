@@ -95,13 +95,19 @@ def _of_table(
   origin = array_checks.Origin(
       path,
       {
-          field: f'{key} ({"+".join(chosen[key])})' if key in chosen else key
+          field: f'{key} ({_joined(chosen[key])})' if key in chosen else key
           for key, field in _KEYS.items()
       },
       order,
   )
   given = {_KEYS[key]: values for key, values in fields.items()}
   return array_fields.load(given, path, origin, tuple(notes))
+
+
+def _joined(names: list[str]) -> str:
+  """Returns names as the map has them; of many the first and the last."""
+  few = len(names) <= 4
+  return '+'.join(names if few else [*names[:2], '...', names[-1]])
 
 
 def _notes(actions: np.ndarray, names: list[str], path: str) -> Iterator[str]:
@@ -224,7 +230,7 @@ def _numbers(column: pd.Series, path: str) -> np.ndarray:
 
 
 def _labels(column: pd.Series, path: str, is_time: bool) -> np.ndarray:
-  """Returns numbers [n] in the order of numbers, of times or else of texts."""
+  """Returns numbers [n], those of times too; texts [n] of anything else."""
   _refuse(column.isna(), column, array_checks.Origin(path), 'a value')
   if column.dtype.kind in 'fiub':
     return column.to_numpy()
@@ -237,7 +243,7 @@ def _labels(column: pd.Series, path: str, is_time: bool) -> np.ndarray:
           'expected numbers, or times such as 2024-01-31 23:59:00',
       ) from error
     return times.dt.as_unit('ns').astype(np.int64).to_numpy()
-  return pd.factorize(column.astype(str), sort=True)[0]
+  return column.astype(str).to_numpy(str)
 
 
 def _refuse(is_wrong, column: pd.Series, origin, expected: str):
