@@ -45,7 +45,7 @@ def define_data_source() -> Callable[[], dict]:
   """Defines --data, --columns and --accept: data that were logged elsewhere.
 
   Returns:
-    A function that gives data, columns and accepted, those that were set.
+    A function that gives data, columns and accept, those that were set.
   """
   data = _define(
       'data',
@@ -70,7 +70,12 @@ def define_data_source() -> Callable[[], dict]:
       'time_limit where a task does end after a fixed number of steps; they '
       'become warnings.',
   )
-  return _given({'data': data, 'columns': columns, 'accepted': accept})
+  def given() -> dict:
+    return _given({'data': data, 'columns': columns})() | (
+        {'accept': ','.join(accept.value)} if accept.value else {}
+    )
+
+  return given
 
 
 def check_given(*names: str):
@@ -95,6 +100,27 @@ def define_policy() -> flags.FlagHolder[str]:
       "the policy's actions at s' and s0 of the data (.npz with next_actions "
       'and initial_actions), of weights (.npz), or of a table of '
       'probabilities (.npy).',
+  )
+
+
+def define_target_actions() -> flags.FlagHolder[str]:
+  return _define(
+      'target_actions',
+      flags.DEFINE_string,
+      None,
+      "File of the target policy's actions at s' of each transition "
+      '(next_actions) and at s0 of each episode (initial_actions) of --data, '
+      '.npz, for those who cannot give the policy itself; instead of --policy.',
+  )
+
+
+def define_reverb_table() -> flags.FlagHolder[str]:
+  return _define(
+      'reverb_table',
+      flags.DEFINE_string,
+      None,
+      "Table of the server at --reverb_address that TF-Agents' own observers "
+      'fill; default: the server is one of replay_server.py.',
   )
 
 
@@ -217,22 +243,21 @@ def define_gamma() -> flags.FlagHolder[float]:
 
 
 def define_truth() -> Callable[[], dict]:
-  """Defines whether and how true values are measured.
+  """Defines whether and how true values are known.
 
   Returns:
-    A function that gives the fields of a task.
+    A function that gives the fields of a task whose flags were set.
   """
   how = _define(
       'truth',
-      lambda name, default, text: flags.DEFINE_enum(
-          name, default, ['rollouts', 'none'], text
-      ),
-      'rollouts',
-      'How true values are measured: by roll-outs in the environment (exact in '
-      'finite MDPs), or not at all.',
+      flags.DEFINE_string,
+      None,
+      'How true values are known: rollouts in the environment (exact in finite '
+      'MDPs), none, or the value itself, a number per step. Default: rollouts '
+      'where an environment is named, else none.',
   )
   rollouts = define_rollouts()
-  return lambda: {'truth': how.value, **rollouts()}
+  return lambda: _given({'truth': how})() | rollouts()
 
 
 def define_rollouts(max_episodes: int = 1000) -> Callable[[], dict]:

@@ -1,6 +1,7 @@
-"""Off-policy evaluation: collects data, trains estimators, compares to truth.
+"""Off-policy evaluation, of data that it collects, or of your own.
 
   python binaries/run_ope.py --env=Hopper-v4 --algo=srdice
+  python binaries/run_ope.py --data=logs.npz --policy=my_policy/ --algo=srdice
 
 Killed at any moment, the same command resumes.
 """
@@ -15,16 +16,15 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
+from binaries import ope_task
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import grids
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
-from srdice_tf.experiments import tasks
 from srdice_tf.reports import comparison
 
-_ENV = common_flags.define_env()
-_TASK = common_flags.define_task()
+_TASK = ope_task.define()
 _SEED = common_flags.define_seed()
 _REVERB_ADDRESS = common_flags.define_reverb_address()
 _SERVER_TIMEOUT = common_flags.define_server_timeout()
@@ -64,14 +64,17 @@ _HYPERPARAMETERS = common_flags.define_hyperparameters()
 
 def main(_) -> None:
   registry.check_names(_ALGO.value)
-  preset = tasks.preset(_ENV.value, _PRESET.value)
+  task = _TASK()
+  has_frames = runs.has_frames(task, _SERVER_TIMEOUT.value)
+  preset = presets.preset(_PRESET.value, has_frames)
+  address = '' if task.names_data else _REVERB_ADDRESS.value
   config = runs.RunConfig(
-      tasks.TaskConfig(_ENV.value, **_TASK()),
+      task,
       tuple(_ALGO.value),
       preset.replace(**_HYPERPARAMETERS()),
       _SEED.value if _SEED.present else None,
       _DATASET_DIR.value or '',
-      _REVERB_ADDRESS.value or '',
+      address or '',
       _HOLDOUT_FRACTION.value,
       data_root=_DATA_ROOT.value,
   )
@@ -82,11 +85,14 @@ def main(_) -> None:
   table = os.path.join(directory, sweep.TABLE)
   print(f'runs in       {directory} ({_PRESET.value} preset)', flush=True)
   evaluations = sweep.run(entries, table, _SERVER_TIMEOUT.value)
+  for note in dict.fromkeys(n for entry in entries for n in entry.notes):
+    print(f'note          {note}')
   for entry, evaluation in zip(entries, evaluations):
     print(comparison.lines(evaluation, entry.directory))
   print(comparison.text(evaluations, _VERBOSE.value))
   print(f'\n{comparison.truth_lines(evaluations)}')
   print(comparison.behaviour_lines(evaluations))
+  print(comparison.unit_lines(evaluations))
   picture = os.path.join(directory, 'curve.png')
   comparison.plot(evaluations, picture)
   print(f'picture       {picture}')

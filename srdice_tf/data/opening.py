@@ -15,29 +15,47 @@ import numpy as np
 from srdice_tf import errors
 from srdice_tf.data import logged
 
-MINARI = 'minari:'
+MINARI, REVERB = 'minari:', 'reverb:'
+TIMEOUT_SECONDS = 30.0
 
 
 def _module(source: str):
   return importlib.import_module(f'srdice_tf.data.sources.{source}')
 
 
-def _load_with(source: str) -> Callable[[str, str], logged.Logged]:
-  """Returns the `load` of a source that knows no columns."""
+class _Options(NamedTuple):
+  """What some sources want to know beside the name of the data."""
 
-  def load(name: str, columns: str) -> logged.Logged:
-    if columns:
-      raise errors.UserError(
-          'columns', columns,
-          f'plays no part with data={name}; only tables have columns',
-      )
+  columns: str
+  timeout: float
+
+
+def _load_with(source: str) -> Callable[[str, _Options], logged.Logged]:
+  """Returns the `load` of a source that needs a name only."""
+
+  def load(name: str, options: _Options) -> logged.Logged:
+    _check_no_columns(name, options)
     return _module(source).load(name)
 
   return load
 
 
-def _load_table(name: str, columns: str) -> logged.Logged:
-  return _module('table_file').load(name, columns)
+def _load_table(name: str, options: _Options) -> logged.Logged:
+  return _module('table_file').load(name, options.columns)
+
+
+def _load_server(name: str, options: _Options) -> logged.Logged:
+  _check_no_columns(name, options)
+  address, _, table = name.removeprefix(REVERB).partition('/')
+  return _module('agents_server').load(address, table, options.timeout)
+
+
+def _check_no_columns(name: str, options: _Options):
+  if options.columns:
+    raise errors.UserError(
+        'columns', options.columns,
+        f'plays no part with data={name}; only tables have columns',
+    )
 
 
 def _is_file(*extensions: str) -> Callable[[str], bool]:
@@ -59,12 +77,12 @@ class DataKind(NamedTuple):
   Attributes:
     text: what messages call it.
     fits: whether a name is of this kind.
-    load: takes the name and the columns, returns the data.
+    load: takes the name and the options, returns the data.
   """
 
   text: str
   fits: Callable[[str], bool]
-  load: Callable[[str, str], logged.Logged]
+  load: Callable[[str, _Options], logged.Logged]
 
 
 # To add one: a file in sources/ whose load(name) returns a logged.Logged, and
@@ -74,6 +92,11 @@ KINDS = (
         'minari:ID, a data set of Minari that is on this machine',
         lambda name: name.startswith(MINARI),
         _load_with('minari_data'),
+    ),
+    DataKind(
+        "reverb:HOST:PORT/TABLE, a server that TF-Agents' observers fill",
+        lambda name: name.startswith(REVERB),
+        _load_server,
     ),
     DataKind(
         'a file of arrays (.npz)', _is_file('.npz'), _load_with('array_file')
@@ -111,12 +134,15 @@ KINDS = (
 )
 
 
-def open_data(name: str, columns: str = '') -> logged.Logged:
+def open_data(
+    name: str, columns: str = '', timeout: float = TIMEOUT_SECONDS
+) -> logged.Logged:
   """Returns logged data, which are only read and never changed.
 
   Args:
     name: a file, a directory or an id of one of the KINDS.
     columns: which columns of a table are what, see `sources.table_file`.
+    timeout: seconds to wait for the answers of a server.
 
   Raises:
     UserError: if there are no such data, or they cannot be used.
@@ -129,7 +155,7 @@ def open_data(name: str, columns: str = '') -> logged.Logged:
     raise errors.UserError(
         'data', name, f'{found}; expected one of: {expected}'
     )
-  return kind.load(name, columns)
+  return kind.load(name, _Options(columns, timeout))
 
 
 def from_arrays(

@@ -329,6 +329,8 @@ def configs(config: runs.RunConfig, grid: Grid) -> list[runs.RunConfig]:
     UserError: if one data set is named for several.
   """
   _check(config, grid)
+  if config.task.names_data:
+    return [config]
   first, parts = config.seed or 0, grid.num_parts
   seeds = range(first, first + grid.num_seeds)
   size = config.task.num_transitions * parts
@@ -354,8 +356,12 @@ def _check(config: runs.RunConfig, grid: Grid):
     ranges.check_list('envs', grid.env_ids)
   first = config.seed or 0
   ranges.check_seeds(range(first, first + grid.num_seeds))
-  for field in ('dataset_dir', 'reverb_address'):
-    place = getattr(config, field)
+  places = {
+      'data': config.task.data if config.task.names_data else '',
+      'dataset_dir': config.dataset_dir,
+      'reverb_address': config.reverb_address,
+  }
+  for field, place in places.items():
     if place and (grid.num_seeds > 1 or len(grid.env_ids) > 1):
       raise errors.UserError(
           'num_seeds',

@@ -1,8 +1,12 @@
 """An evaluation from logged data alone; an environment is not needed."""
 
 import dataclasses
+import functools
 import os
 import re
+import time
+
+from tf_agents.specs import tensor_spec
 
 from srdice_tf import environments
 from srdice_tf import errors
@@ -16,7 +20,6 @@ from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truth_fields
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
-from srdice_tf.policies import target_actions
 
 _NOT_IN_NAMES = re.compile(r'[^\w.-]+')
 
@@ -27,25 +30,26 @@ class LoggedTaskConfig(truth_fields.TruthFields):
 
   Attributes:
     data: a file, a directory or a name, as `opening.open_data` takes it.
-    policy: name of the policy, which is evaluated as it is; '' if its actions
-      are given.
-    target_actions: a file of the target policy's actions at next and start
-      states, instead of a policy.
+    policy: name of the policy, or a file of its actions at next and start
+      states; it is evaluated as it is.
     columns: what the columns of a table mean.
     env_id: an environment that gives the specs, and true values by roll-outs;
       '' if there is none.
     gamma: discount.
-    target_sigma: of Gaussian noise around the policy; None for none.
+    target_sigma: of Gaussian noise around the policy; None for none, but for a
+      shipped one the paper's.
+    accept: what `findings` calls errors and the user knows to be right, names
+      with commas between them.
     policy_checksum: of the policy, which `LoggedTask` fills in.
   """
 
   data: str
-  policy: str = ''
-  target_actions: str = ''
+  policy: str
   columns: str = ''
   env_id: str = ''
   gamma: float = ranges.inside(0, 1, 0.99)
   target_sigma: float | None = ranges.at_least(0, None)
+  accept: str = ''
   policy_checksum: str = ''
 
   names_data = True
@@ -57,12 +61,9 @@ class LoggedTaskConfig(truth_fields.TruthFields):
       raise errors.UserError(
           'truth', self.truth, 'roll-outs need an environment; name it with env'
       )
-    if bool(self.policy) == bool(self.target_actions):
+    if not self.policy:
       raise errors.UserError(
-          'policy',
-          self.policy,
-          'expected the policy that is evaluated, or its actions with'
-          ' target_actions',
+          'policy', '', 'expected the policy that is evaluated on the data'
       )
 
   @property
@@ -70,7 +71,7 @@ class LoggedTaskConfig(truth_fields.TruthFields):
     """What directories of runs are called."""
     stems = (
         os.path.splitext(os.path.basename(os.path.normpath(each)))[0]
-        for each in (self.data, self.policy or self.target_actions)
+        for each in (self.data, self.policy)
     )
     return '_'.join(_NOT_IN_NAMES.sub('_', stem) for stem in stems)
 
@@ -80,7 +81,7 @@ class LoggedTaskConfig(truth_fields.TruthFields):
     return {
         'env': self.env_id,
         'data': self.data,
-        'policy': self.policy or self.target_actions,
+        'policy': self.policy,
         'gamma': self.gamma,
     }
 
@@ -97,30 +98,45 @@ class LoggedTask:
 
   behaviour = None
 
-  def __init__(self, config: LoggedTaskConfig):
+  def __init__(
+      self,
+      config: LoggedTaskConfig,
+      server_timeout: float = opening.TIMEOUT_SECONDS,
+  ):
     """Reads the data and loads the policy.
 
     Raises:
       UserError: if data or policy cannot be used, or do not fit each other.
     """
-    logged = opening.open_data(config.data, config.columns)
+    logged = _opened(
+        config.data, config.columns, server_timeout, _stamp(config.data)
+    )
+    logged = _with_bounds(logged, config.env_id)
     self._dataset = logged.dataset
-    warnings = findings.check_logged(logged, f'data={config.data}')
-    self.notes = (*logged.notes, *warnings)
-    self._specs, bounds_known = _specs(logged, config.env_id)
-    self.target = None
-    if config.target_actions:
-      actions = target_actions.load(config.target_actions, *self._specs)
-      checksum = actions.checksum
-    else:
-      base = loading.load(
-          config.policy, config.env_id, *self._specs, bounds_known=bounds_known
-      )
-      self.target = settings.as_it_is(base, config.target_sigma)
-      self._specs = self._specs[0], self.target.action_spec
-      checksum = loading.checksum(base)
+    env_id = config.env_id or logged.env_id
+    where = f'data={config.data}'
+    self.notes = (
+        *logged.notes,
+        *findings.check_logged(
+            logged, where, _time_limit(env_id), _list(config.accept)
+        ),
+    )
+    base = loading.load(
+        config.policy,
+        config.env_id,
+        logged.observation_spec,
+        logged.action_spec,
+        bounds_known=logged.bounds_known,
+    )
+    sigma = config.target_sigma
+    if sigma is None and loading.is_shipped(config.policy):
+      sigma = settings.TARGET_SIGMA
+    self.target = settings.target_policy(base, sigma)
+    self._specs = logged.observation_spec, self.target.action_spec
     check.check_specs(self._dataset, *self._specs)
-    self.config = dataclasses.replace(config, policy_checksum=checksum)
+    self.config = dataclasses.replace(
+        config, policy_checksum=loading.checksum(base), target_sigma=sigma
+    )
 
   @property
   def data_name(self) -> str:
@@ -155,9 +171,53 @@ class LoggedTask:
     )
 
 
-def _specs(logged, env_id: str) -> tuple[tuple, bool]:
-  """Returns the specs, and whether the bounds of actions are known."""
+def has_frames(config: LoggedTaskConfig, server_timeout: float) -> bool:
+  """Returns whether the data are stacks of frames."""
+  logged = _opened(
+      config.data, config.columns, server_timeout, _stamp(config.data)
+  )
+  return tasks.has_frames((logged.observation_spec, logged.action_spec))
+
+
+@functools.lru_cache(maxsize=1)
+def _opened(data: str, columns: str, timeout: float, stamp):
+  """Reads data once in a process, as long as they stay the same."""
+  del stamp
+  return opening.open_data(data, columns, timeout)
+
+
+def _stamp(data: str):
+  """Returns what changes if a file does; another one each time for others."""
+  if not os.path.isfile(data):
+    return time.monotonic() if data.startswith(opening.REVERB) else None
+  found = os.stat(data)
+  return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _with_bounds(logged, env_id: str):
+  """Returns the data with the specs of an environment, if one is named."""
   if not env_id:
-    return (logged.observation_spec, logged.action_spec), logged.bounds_known
+    return logged
   env = environments.load(env_id)
-  return (env.observation_spec(), env.action_spec()), True
+  specs = map(
+      tensor_spec.from_spec, (env.observation_spec(), env.action_spec())
+  )
+  observation_spec, action_spec = specs
+  return dataclasses.replace(
+      logged,
+      observation_spec=observation_spec,
+      action_spec=action_spec,
+      bounds_known=True,
+  )
+
+
+def _list(text: str) -> list[str]:
+  return text.split(',') if text else []
+
+
+def _time_limit(env_id: str) -> int | None:
+  """Returns the environment's limit on steps, if it is known."""
+  try:  # What the source of the data names need not be on this machine.
+    return environments.time_limit(env_id) if env_id else None
+  except errors.UserError:
+    return None

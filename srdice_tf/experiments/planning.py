@@ -90,7 +90,7 @@ def plan(name: str, scale: str, root: str, data_root: str = 'data') -> Plan:
 
 def _evaluations(name: str, scale: str, place: str, data_root: str):
   """Returns the entries of evaluations, and where each is shown."""
-  make_task = functools.cache(tasks.Task)
+  make_task = functools.cache(runs.make_task)
   entries, shown = [], {}
   for spec in _specs(name, scale, data_root):
     _, config = runs.resolve(spec.config, make_task=make_task)

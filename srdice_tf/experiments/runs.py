@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from srdice_tf import config_file
+from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf import results
@@ -102,15 +103,20 @@ class RunConfig:
 
 
 Task: TypeAlias = tasks.Task | logged_tasks.LoggedTask
-_TASKS = {
-    tasks.TaskConfig: tasks.Task,
-    logged_tasks.LoggedTaskConfig: logged_tasks.LoggedTask,
-}
 
 
-def make_task(config) -> Task:
+def make_task(config, server_timeout: float = _TIMEOUT) -> Task:
   """Returns the task of a config of either kind."""
-  return _TASKS[type(config)](config)
+  if config.names_data:
+    return logged_tasks.LoggedTask(config, server_timeout)
+  return tasks.Task(config)
+
+
+def has_frames(config, server_timeout: float = _TIMEOUT) -> bool:
+  """Returns whether the observations of a task are stacks of frames."""
+  if config.names_data:
+    return logged_tasks.has_frames(config, server_timeout)
+  return environments.has_frames(config.env_id)
 
 
 def resolve(
@@ -142,7 +148,7 @@ def resolve(
   task_config, seed = config.task, config.seed
   if found:
     task_config, seed = found.follow(task_config, seed)
-  task = make_task(task_config)
+  task = make_task(task_config, server_timeout)
   if found:
     found.check_policy(config.task, task.config)
   config = dataclasses.replace(config, task=task.config, seed=seed or 0)

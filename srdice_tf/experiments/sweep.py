@@ -30,6 +30,7 @@ class Entry:
     after: directories of runs that must be done before.
     seconds: about how long it takes on one core.
     label: of the setting that it belongs to, among those of an experiment.
+    notes: what is odd about the data, as lines.
   """
 
   config: Any
@@ -38,6 +39,7 @@ class Entry:
   after: tuple[str, ...] = ()
   seconds: float = 0.0
   label: str = ''
+  notes: tuple[str, ...] = ()
 
 
 def plan(
@@ -55,12 +57,12 @@ def plan(
   make_task = functools.cache(runs.make_task)
   entries = []
   for given in configs:
-    _, config = runs.resolve(given, server_timeout, make_task)
+    task, config = runs.resolve(given, server_timeout, make_task)
     directory = os.path.join(root, directory_name(config))
     names_data = bool(
         given.task.names_data or given.dataset_dir or given.reverb_address
     )
-    entries.append(Entry(config, directory, names_data))
+    entries.append(Entry(config, directory, names_data, notes=task.notes))
   counts = collections.Counter(entry.directory for entry in entries)
   for directory, count in counts.items():
     if count > 1:

@@ -88,7 +88,11 @@ class Task:
     target: the policy that is evaluated.
     behaviour: the policy that makes the data; None if it is not at hand and
       nobody asks for its value.
+    data_name: what reports call data that were not collected here.
+    notes: what is odd about such data.
   """
+
+  data_name, notes = '', ()
 
   def __init__(self, config: TaskConfig):
     """Loads the policies.

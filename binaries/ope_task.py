@@ -1,0 +1,79 @@
+"""What run_ope.py evaluates, from its flags: a task, or logged data."""
+
+from collections.abc import Callable
+
+from absl import flags
+
+from binaries import common_flags
+from srdice_tf.experiments import logged_tasks
+from srdice_tf.experiments import tasks
+
+# The flags count as those of the binary.
+flags.disclaim_key_flags()
+
+# What a task with an environment takes, but data from elsewhere do not.
+_OF_COLLECTED = (
+    'setting',
+    'num_transitions',
+    'behaviour_policy',
+    'behaviour_sigma',
+    'uniform_probability',
+    'epsilon',
+    'greedy_probability',
+)
+_OF_LOGGED = 'columns', 'accept', 'target_actions'
+
+TaskConfig = tasks.TaskConfig | logged_tasks.LoggedTaskConfig
+
+
+def define() -> Callable[[], TaskConfig]:
+  """Defines the flags; returns a function that gives the task."""
+  env = common_flags.define_env(required=False)
+  task = common_flags.define_task()
+  source = common_flags.define_data_source()
+  actions = common_flags.define_target_actions()
+  address = common_flags.define_reverb_address()
+  table = common_flags.define_reverb_table()
+
+  def make() -> TaskConfig:
+    fields = task()
+    if table.value is not None:
+      source_fields = {'data': _server(address.value, table.value), **source()}
+    else:
+      source_fields = source()
+    if 'data' not in source_fields:
+      _refuse(_OF_LOGGED, 'is for --data')
+      if env.value is None:
+        raise flags.Error('flag --env must be given, or --data')
+      return tasks.TaskConfig(env.value, **fields)
+    _refuse(_OF_COLLECTED, 'is for data that are collected, not for --data')
+    fields['policy'] = _policy(fields.get('policy'), actions.value)
+    fields.setdefault('truth', 'rollouts' if env.value else 'none')
+    return logged_tasks.LoggedTaskConfig(
+        env_id=env.value or '', **fields, **source_fields
+    )
+
+  return make
+
+
+def _server(address: str | None, table: str) -> str:
+  if address is None:
+    raise flags.Error('flag --reverb_table is for --reverb_address')
+  if flags.FLAGS['data'].value is not None:
+    raise flags.Error('give --data or --reverb_table, not both')
+  return f'reverb:{address}/{table}'
+
+
+def _policy(policy: str | None, actions: str | None) -> str:
+  if (policy is None) == (actions is None):
+    raise flags.Error(
+        'give one of --policy, which is evaluated on --data, and'
+        ' --target_actions'
+    )
+  return policy or actions
+
+
+def _refuse(names, reason: str):
+  for name in names:
+    if flags.FLAGS[name].value is not None:
+      raise flags.Error(f'flag --{name} {reason}')
