@@ -1,5 +1,6 @@
 """Off-policy evaluation as a library call, for any TF-Agents policy."""
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import json
@@ -19,8 +20,10 @@ from srdice_tf.data import episode_rows
 from srdice_tf.estimators import interface
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
+from srdice_tf.evaluation import returns
 from srdice_tf.experiments import arguments
 from srdice_tf.experiments import fitting
+from srdice_tf.experiments import logged_arguments
 from srdice_tf.experiments import tasks
 from srdice_tf.policies import loading
 
@@ -45,8 +48,8 @@ def load_policy(name: str, env_id: str) -> tf_policy.TFPolicy:
 
 
 def evaluate(
-    policy,
-    data: datasets.Dataset | Sequence[episode_rows.Episode],
+    policy: tf_policy.TFPolicy | str | Callable,
+    data: datasets.Dataset | Sequence[episode_rows.Episode] | Mapping | str,
     algos: Sequence[str] | str = ('srdice', 'deep_td'),
     gamma: float = 0.99,
     preset: str = 'paper',
@@ -58,9 +61,13 @@ def evaluate(
   """Estimates the value of a policy from logged data.
 
   Args:
-    policy: any TF-Agents TFPolicy, with the specs of the data. A stochastic one
-      needs a distribution, from which its actions are drawn by the seed.
-    data: episodes, or a Dataset made of them.
+    policy: any TF-Agents TFPolicy, with the specs of the data; a stochastic one
+      needs a distribution, from which its actions are drawn by the seed. Or the
+      name of a policy, as `run_ope.py --policy` takes it, or a function from
+      states [B, ...] to actions [B, ...], in numpy.
+    data: episodes, a Dataset made of them, arrays by name with a row for each
+      step (`data.from_arrays`), or the name of a file or directory, as
+      `run_ope.py --data` takes it.
     algos: names of estimators.
     gamma: discount.
     preset: schedule and rates: 'paper' or 'quick'; for frames also 'fixed'.
@@ -79,7 +86,7 @@ def evaluate(
   """
   names, numbers = arguments.names(algos), arguments.Numbers(gamma, seed)
   registry.check_names(names, 'algos')
-  policy, data = arguments.check_policy(policy), _dataset(data)
+  policy, data = logged_arguments.policy_and_data(policy, data)
   chosen = presets.preset(preset, tasks.has_frames(arguments.specs_of(policy)))
   chosen = chosen.replace(**arguments.values(hyperparameters))
   estimators = _make(policy, data, names, numbers, chosen, mdp)
@@ -92,6 +99,7 @@ def evaluate(
       num_transitions=data.num_transitions,
       num_episodes=data.num_initial_states,
       mean_reward=float(np.mean(data.rewards)),
+      logged=returns.of_dataset(data, gamma),
   )
 
 
@@ -124,7 +132,7 @@ def load(
 
   Args:
     directory: where it was saved.
-    policy: the target policy.
+    policy: the target policy, as for `evaluate`.
     data: the data whose ratios and value are wanted.
     mdp: as for `evaluate`.
 
@@ -132,7 +140,7 @@ def load(
     UserError: if there is no estimator, or it does not fit the data.
   """
   name, numbers, hyperparameters = _read(os.path.join(directory, _CONFIG))
-  policy, data = arguments.check_policy(policy), _dataset(data)
+  policy, data = logged_arguments.policy_and_data(policy, data)
   made = _make(policy, data, (name,), numbers, hyperparameters, mdp)
   checkpoint = tf.train.Checkpoint(estimator=made[name])
   try:
@@ -143,12 +151,6 @@ def load(
   for phase in made[name].phases:
     phase.prepare()
   return fitting.Fit(made).found()[name]
-
-
-def _dataset(data) -> datasets.Dataset:
-  if isinstance(data, list | tuple):
-    return datasets.Dataset.from_episodes(data)
-  return data  # What else it may be is checked with its contents.
 
 
 def _read(path: str):

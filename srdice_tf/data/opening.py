@@ -122,8 +122,9 @@ KINDS = (
         _load_with('minari_data'),
     ),
     DataKind(
-        'a TFRecord file of TF-Agents with its .spec beside it',
-        lambda name: os.path.isfile(f'{name}.spec'),
+        'TFRecord files of TF-Agents with their .spec: a file, a pattern or a'
+        ' directory',
+        lambda name: _module('tfrecord_files').fits(name),
         _load_with('tfrecord_files'),
     ),
     DataKind(

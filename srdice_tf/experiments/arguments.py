@@ -74,7 +74,9 @@ def check_policy(policy) -> tf_policy.TFPolicy:
   """
   if not isinstance(policy, tf_policy.TFPolicy):
     raise errors.at(
-        'policy', f'found {kind(policy)}', 'expected a TF-Agents TFPolicy'
+        'policy',
+        f'found {kind(policy)}',
+        'expected a TF-Agents TFPolicy, its name, or a function of states',
     )
   _check_specs(*specs_of(policy))
   try:
@@ -124,9 +126,14 @@ def _bounds(spec) -> str:
   return '' if low is None else f' from {low} to {high}'
 
 
+def check_dataset(dataset):
+  """Raises a UserError if the data cannot be learned from."""
+  check.check_usable(dataset, 'data')
+
+
 def check_data(policy: tf_policy.TFPolicy, dataset):
   """Raises a UserError if the data are not such as the policy has."""
-  check.check_usable(dataset, 'data')
+  check_dataset(dataset)
   check.check_specs(dataset, *specs_of(policy))
 
 
