@@ -1,0 +1,256 @@
+"""How much of what a policy does is like something in the data.
+
+The actions of the policy at logged states are compared with logged actions at
+similar states: by the distance of the pair (s, a) to the nearest logged pair.
+Logged pairs have such distances too, to pairs of other episodes; an action is
+far if its distance is beyond 99% of theirs. So the behaviour policy itself has
+about 1% of far actions, and a policy that does what was never tried has all.
+"""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+from tf_agents.policies import tf_policy
+
+from srdice_tf.data import datasets
+from srdice_tf.policies import action_checks
+from srdice_tf.policies import actions
+
+NUM_QUERIES = 5_000
+NUM_LOGGED = 20_000
+QUANTILE = 0.99
+_CHUNK = 512
+_MIN_GROUPS = 10  # With fewer episodes, pieces of them are held apart.
+_POOLED = 8  # Pixels of a frame, each way, after pooling.
+_ROUNDING = 1e-5
+_NARROW = 1e-3  # Of the range: logged actions that hardly differ.
+
+
+@dataclasses.dataclass(frozen=True)
+class ActionSupport:
+  """How many actions of a policy are far from any logged one.
+
+  Attributes:
+    far_share: of its actions at logged states.
+    logged_share: of the logged actions themselves, by the same measure.
+    num_queries: states at which its actions were looked at.
+    num_logged: logged pairs that they were compared with.
+  """
+
+  far_share: float
+  logged_share: float
+  num_queries: int
+  num_logged: int
+
+
+def of_policy(
+    dataset: datasets.Dataset, policy: tf_policy.TFPolicy, seed: int = 0
+) -> ActionSupport:
+  """Returns the support that data give to a policy; it takes seconds.
+
+  Args:
+    dataset: with finite numbers.
+    policy: that is to be evaluated, with its noise if it has some.
+    seed: of the states that are looked at and of the actions there.
+
+  Raises:
+    UserError: if the policy gives NaN or impossible actions.
+  """
+  rng = np.random.default_rng(seed)
+  size = min(dataset.num_transitions, NUM_QUERIES)
+  index = np.sort(rng.choice(dataset.num_transitions, size, replace=False))
+  drawn = _draw(dataset, policy, index, seed)
+  return of_actions(dataset, index, drawn, policy.action_spec, seed)
+
+
+def _draw(dataset, policy, index: np.ndarray, seed: int) -> np.ndarray:
+  """Returns one action [Q, ...] at the state of each of the transitions [Q]."""
+  target = actions.target_actions(policy)
+  generator = tf.random.Generator.from_seed(seed)
+  parts = []
+  with action_checks.one_line():
+    for begin in range(0, len(index), _CHUNK):
+      states = dataset.states(tf.constant(index[begin : begin + _CHUNK]))
+      parameters = target.parameters(states)
+      target.check(parameters)
+      parts.append(target.sample(parameters, generator).numpy())
+  drawn = np.concatenate(parts)
+  action_checks.check(
+      drawn, policy.action_spec, action_checks.name_of(policy)
+  )
+  return drawn
+
+
+def of_actions(
+    dataset: datasets.Dataset,
+    index: np.ndarray,
+    drawn: np.ndarray,
+    action_spec=None,
+    seed: int = 0,
+) -> ActionSupport:
+  """Returns the support of any actions at states of the data.
+
+  Args:
+    dataset: with finite numbers.
+    index: [Q] transitions, ascending.
+    drawn: [Q, ...] the actions of a policy at their states.
+    action_spec: whose bounds tell how much a difference is where the data have
+      always the same action.
+    seed: of the logged pairs that they are compared with.
+  """
+  logged = dataset.actions.numpy()
+  if dataset.observations.rows.dtype.is_integer and _is_single(dataset):
+    return _of_finite_states(dataset, index, drawn)
+  groups = _groups(dataset)
+  rng = np.random.default_rng([seed, 1])
+  reference = np.arange(dataset.num_transitions)
+  if len(reference) > NUM_LOGGED:
+    reference = np.sort(rng.choice(reference, NUM_LOGGED, replace=False))
+  scaling = _Scaling(dataset, reference, action_spec)
+  pairs = scaling.states(dataset, reference), scaling.actions(logged[reference])
+  states = scaling.states(dataset, index)
+  distances = np.zeros((2, len(index)))
+  is_odd = rng.permutation(groups.max() + 1) % 2 == 1
+  for fold in (False, True):  # Each half against the other one.
+    there = is_odd[groups[reference]] != fold
+    here = is_odd[groups[index]] == fold
+    known = tuple(part[there] for part in pairs)
+    for k, values in enumerate((drawn, logged[index])):
+      distances[k, here] = _nearest(
+          states[here], scaling.actions(values[here]), known
+      )
+  far = distances > _limit(distances[1])  # [2, Q]
+  return ActionSupport(
+      float(far[0].mean()), float(far[1].mean()), len(index), len(reference)
+  )
+
+
+def _limit(distances: np.ndarray) -> float:
+  """Returns the distance beyond which pairs are far, of logged ones [Q]."""
+  finite = distances[np.isfinite(distances)]
+  if not finite.size:
+    return 0.0
+  limit = np.quantile(finite, QUANTILE, method='higher')
+  return float(limit) * (1.0 + _ROUNDING) + _ROUNDING
+
+
+def _is_single(dataset) -> bool:
+  return dataset.observations.rows.shape.rank == 1
+
+
+def _of_finite_states(dataset, index, drawn) -> ActionSupport:
+  """Returns the support where pairs can be counted: all logged ones are."""
+  states = dataset.observations.rows.numpy()[dataset.positions.numpy()]
+  logged = dataset.actions.numpy()
+  width = max(logged.max(), drawn.max()) + 1
+  is_far = ~np.isin(states[index] * width + drawn, states * width + logged)
+  return ActionSupport(float(is_far.mean()), 0.0, len(index), len(states))
+
+
+def _groups(dataset) -> np.ndarray:
+  """Returns [n] numbers of groups, whose pairs are like those of no other."""
+  groups = dataset.episodes.numpy()
+  if dataset.num_initial_states >= _MIN_GROUPS:
+    return groups
+  size = -(-len(groups) // (2 * _MIN_GROUPS))
+  return np.arange(len(groups)) // size
+
+
+class _Scaling:
+  """Standardised states and actions; both count the same, whatever their size.
+
+  Without that a policy's few actions would be lost among many observations.
+  """
+
+  def __init__(self, dataset, reference: np.ndarray, action_spec):
+    sample = reference[:: -(-len(reference) // 5_000)]
+    states = _flat_states(dataset, sample)
+    self._mean = states.mean(axis=0)
+    deviation = states.std(axis=0)
+    if _has_frames(dataset):  # A rare bright pixel is not worth more.
+      deviation = np.full_like(deviation, states.std())
+    deviation[deviation == 0] = 1.0
+    self._deviation = deviation * np.sqrt(max(states.shape[1], 1))
+    logged = dataset.actions.numpy()
+    self._is_discrete = logged.ndim == 1
+    if not self._is_discrete:
+      logged = logged[reference].reshape(len(reference), -1).astype(np.float64)
+      self._action_mean = logged.mean(axis=0)
+      scale = np.maximum(logged.std(axis=0), _NARROW * _range(action_spec))
+      scale[scale == 0] = _NARROW
+      self._action_scale = scale * np.sqrt(logged.shape[1])
+
+  def states(self, dataset, index: np.ndarray) -> np.ndarray:
+    """Returns the states [B, S] of transitions."""
+    return (_flat_states(dataset, index) - self._mean) / self._deviation
+
+  def actions(self, values: np.ndarray) -> np.ndarray:
+    """Returns actions [B, A]; discrete ones [B], as they are."""
+    if self._is_discrete:
+      return values
+    values = values.reshape(len(values), -1).astype(np.float64)
+    return (values - self._action_mean) / self._action_scale
+
+
+def _range(action_spec):
+  """Returns the range of actions [A]; 0 if it is not known."""
+  if action_spec is None:
+    return 0.0
+  size = np.ravel(np.asarray(action_spec.maximum - action_spec.minimum))
+  return np.where(np.isfinite(size), size, 0.0)
+
+
+def _has_frames(dataset) -> bool:
+  rows = dataset.observations.rows
+  return rows.dtype == tf.uint8 and rows.shape.rank > 2
+
+
+def _flat_states(dataset, index: np.ndarray) -> np.ndarray:
+  """Returns states [B, S] in float64; frames are pooled."""
+  parts = []
+  for begin in range(0, len(index), _CHUNK):
+    states = dataset.states(tf.constant(index[begin : begin + _CHUNK]))
+    if _has_frames(dataset) and states.shape.rank == 4:
+      states = tf.image.resize(states, [_POOLED, _POOLED], 'area')
+    parts.append(states.numpy().reshape(len(states), -1))
+  return np.concatenate(parts).astype(np.float64)
+
+
+def _nearest(states, values, known) -> np.ndarray:
+  """Returns the distances [B] of pairs to the nearest of the known ones.
+
+  Args:
+    states: [B, S].
+    values: actions [B, A] or, discrete, [B]: then only pairs with the same
+      action count, and an action that none has is infinitely far.
+    known: the same of the known pairs.
+  """
+  known_states, known_values = known
+  if values.ndim > 1:
+    return _nearest_rows(
+        np.concatenate([states, values], axis=1),
+        np.concatenate([known_states, known_values], axis=1),
+    )
+  distances = np.full(len(states), np.inf)
+  for action in np.unique(values):
+    here, there = values == action, known_values == action
+    distances[here] = _nearest_rows(states[here], known_states[there])
+  return distances
+
+
+def _nearest_rows(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
+  """Returns the distance of each row [B, D] to the nearest known one [K, D].
+
+  A tree would look at almost all of them if D is 20 or more; products of
+  matrices are faster.
+  """
+  if not len(known):
+    return np.full(len(rows), np.inf)
+  squares = np.square(known).sum(axis=1)  # [K]
+  found = []
+  for begin in range(0, len(rows), _CHUNK):
+    part = rows[begin : begin + _CHUNK]
+    nearest = (squares - 2.0 * part @ known.T).min(axis=1)
+    found.append(nearest + np.square(part).sum(axis=1))
+  return np.sqrt(np.maximum(np.concatenate(found or [np.empty(0)]), 0.0))
