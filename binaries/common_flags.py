@@ -24,8 +24,12 @@ _KINDS = {
 _holders: dict[str, flags.FlagHolder] = {}
 
 
-def define_env() -> flags.FlagHolder[str]:
-  """Defines --env, which must be given."""
+def define_env(required: bool = True) -> flags.FlagHolder[str]:
+  """Defines --env.
+
+  Args:
+    required: whether it must be given.
+  """
   return _define(
       'env',
       flags.DEFINE_string,
@@ -33,8 +37,47 @@ def define_env() -> flags.FlagHolder[str]:
       'Environment: a gymnasium id, such as HalfCheetah-v4 or ALE/Pong-v5, '
       'FiveStateChain, GridWalk, or RandomMDP-20-3-5-0 (states, actions, '
       'branching, seed).',
-      required=True,
+      required=required,
   )
+
+
+def define_data_source() -> Callable[[], dict]:
+  """Defines --data, --columns and --accept: data that were logged elsewhere.
+
+  Returns:
+    A function that gives data, columns and accepted, those that were set.
+  """
+  data = _define(
+      'data',
+      flags.DEFINE_string,
+      None,
+      'Logged data: a file of arrays (.npz; .hdf5 as of D4RL), a table (.csv, '
+      '.parquet) with --columns, minari:ID, or a directory or file of Minari, '
+      'RLDS, TF-Agents (TFRecord) or collect_dataset.py. Only read.',
+  )
+  columns = _define(
+      'columns',
+      flags.DEFINE_string,
+      None,
+      'Which columns of a table are what, such as '
+      'state=x+y,action=a,reward=r,episode=id,terminal=done.',
+  )
+  accept = _define(
+      'accept',
+      flags.DEFINE_list,
+      None,
+      'Errors of check_data.py that are right in these data, by name, such as '
+      'time_limit where a task does end after a fixed number of steps; they '
+      'become warnings.',
+  )
+  return _given({'data': data, 'columns': columns, 'accepted': accept})
+
+
+def check_given(*names: str):
+  """Raises a flag error if one of these flags was not given."""
+  for name in names:
+    if flags.FLAGS[name].value is None:
+      raise flags.Error(f'flag --{name} must be given')
 
 
 def define_policy() -> flags.FlagHolder[str]:
