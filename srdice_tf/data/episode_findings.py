@@ -19,6 +19,7 @@ _FEW_STARTS, _FEW_EPISODES = 10, 30
 _JUMP = 3.0
 _MIN_STEPS = 100  # For quantiles of steps.
 _DUPLICATE_SHARE = 0.01
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # Of a hash; any such number does.
 
 
 def time_limit(
@@ -234,19 +235,15 @@ def _repeated_episodes(view) -> np.ndarray:
 
 
 def _repeated_steps(view) -> np.ndarray:
-  """Returns [n], whether (s, a, r) was there before."""
-  step = np.concatenate(  # [n, D + A + 1]
-      [
-          view.columns[view.positions],
-          view.action_columns,
-          view.rewards[:, None],
-      ],
-      axis=1,
-  )
-  step = np.ascontiguousarray(step, np.float32)
-  whole = step.view(np.dtype((np.void, step.dtype.itemsize * step.shape[1])))
-  _, first = np.unique(whole.ravel(), return_index=True)
-  repeated = np.ones(len(step), bool)
+  """Returns [n], whether (s, a, r) was there before, judged by a hash."""
+  states = (column[view.positions] for column in view.columns.T)
+  hashed = np.zeros(view.size, np.uint64)
+  for column in (*view.action_columns.T, view.rewards, *states):
+    bits = np.ascontiguousarray(column, np.float32).view(np.uint32)
+    hashed = (hashed ^ bits) * _ODD
+    hashed ^= hashed >> np.uint64(29)
+  _, first = np.unique(hashed, return_index=True)
+  repeated = np.ones(view.size, bool)
   repeated[first] = False
   return repeated
 

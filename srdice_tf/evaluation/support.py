@@ -7,6 +7,7 @@ far if its distance is beyond 99% of theirs. So the behaviour policy itself has
 about 1% of far actions, and a policy that does what was never tried has all.
 """
 
+from collections.abc import Callable
 import dataclasses
 
 import numpy as np
@@ -107,19 +108,21 @@ def of_actions(
   reference = np.arange(dataset.num_transitions)
   if len(reference) > NUM_LOGGED:
     reference = np.sort(rng.choice(reference, NUM_LOGGED, replace=False))
-  scaling = _Scaling(dataset, reference, action_spec)
-  pairs = scaling.states(dataset, reference), scaling.actions(logged[reference])
-  states = scaling.states(dataset, index)
+  known = _flat_states(dataset, reference)
+  scale_states = _state_scaling(known, _has_frames(dataset))
+  scale_actions = _action_scaling(logged[reference], action_spec)
+  known = scale_states(known), scale_actions(logged[reference])
+  states = scale_states(_flat_states(dataset, index))
   distances = np.zeros((2, len(index)))
   is_odd = rng.permutation(groups.max() + 1) % 2 == 1
   for fold in (False, True):  # Each half against the other one.
     there = is_odd[groups[reference]] != fold
     here = is_odd[groups[index]] == fold
-    known = tuple(part[there] for part in pairs)
-    for k, values in enumerate((drawn, logged[index])):
-      distances[k, here] = _nearest(
-          states[here], scaling.actions(values[here]), known
-      )
+    distances[:, here] = _nearest(
+        states[here],
+        [scale_actions(values[here]) for values in (drawn, logged[index])],
+        *(part[there] for part in known),
+    )
   far = distances > _limit(distances[1])  # [2, Q]
   return ActionSupport(
       float(far[0].mean()), float(far[1].mean()), len(index), len(reference)
@@ -157,40 +160,30 @@ def _groups(dataset) -> np.ndarray:
   return np.arange(len(groups)) // size
 
 
-class _Scaling:
-  """Standardised states and actions; both count the same, whatever their size.
+# States and actions are standardised, and count the same, however many numbers
+# they have: else a policy's few actions would be lost among many observations.
 
-  Without that a policy's few actions would be lost among many observations.
-  """
 
-  def __init__(self, dataset, reference: np.ndarray, action_spec):
-    sample = reference[:: -(-len(reference) // 5_000)]
-    states = _flat_states(dataset, sample)
-    self._mean = states.mean(axis=0)
-    deviation = states.std(axis=0)
-    if _has_frames(dataset):  # A rare bright pixel is not worth more.
-      deviation = np.full_like(deviation, states.std())
-    deviation[deviation == 0] = 1.0
-    self._deviation = deviation * np.sqrt(max(states.shape[1], 1))
-    logged = dataset.actions.numpy()
-    self._is_discrete = logged.ndim == 1
-    if not self._is_discrete:
-      logged = logged[reference].reshape(len(reference), -1).astype(np.float64)
-      self._action_mean = logged.mean(axis=0)
-      scale = np.maximum(logged.std(axis=0), _NARROW * _range(action_spec))
-      scale[scale == 0] = _NARROW
-      self._action_scale = scale * np.sqrt(logged.shape[1])
+def _state_scaling(states: np.ndarray, has_frames: bool) -> Callable:
+  """Returns a function that standardises states [B, S]."""
+  mean, deviation = states.mean(axis=0), states.std(axis=0)
+  if has_frames:  # A rare bright pixel is not worth more.
+    deviation = np.full_like(deviation, states.std())
+  deviation[deviation == 0] = 1.0
+  scale = deviation * np.sqrt(states.shape[1])
+  return lambda values: (values - mean) / scale
 
-  def states(self, dataset, index: np.ndarray) -> np.ndarray:
-    """Returns the states [B, S] of transitions."""
-    return (_flat_states(dataset, index) - self._mean) / self._deviation
 
-  def actions(self, values: np.ndarray) -> np.ndarray:
-    """Returns actions [B, A]; discrete ones [B], as they are."""
-    if self._is_discrete:
-      return values
-    values = values.reshape(len(values), -1).astype(np.float64)
-    return (values - self._action_mean) / self._action_scale
+def _action_scaling(logged: np.ndarray, action_spec) -> Callable:
+  """Returns a function that standardises actions [B, A], not discrete ones."""
+  if logged.ndim == 1:
+    return lambda values: values
+  mean = logged.mean(axis=0, dtype=np.float64)
+  deviation = logged.std(axis=0, dtype=np.float64)
+  scale = np.maximum(deviation, _NARROW * _range(action_spec))
+  scale[scale == 0] = _NARROW
+  scale *= np.sqrt(logged.shape[1])
+  return lambda values: (values - mean) / scale
 
 
 def _range(action_spec):
@@ -217,40 +210,38 @@ def _flat_states(dataset, index: np.ndarray) -> np.ndarray:
   return np.concatenate(parts).astype(np.float64)
 
 
-def _nearest(states, values, known) -> np.ndarray:
-  """Returns the distances [B] of pairs to the nearest of the known ones.
+def _nearest(states, values, known_states, known_values) -> np.ndarray:
+  """Returns the distances [V, B] of pairs to the nearest of the known ones.
+
+  A tree would look at almost all of them if states have 20 numbers or more;
+  products of matrices are faster.
 
   Args:
     states: [B, S].
-    values: actions [B, A] or, discrete, [B]: then only pairs with the same
-      action count, and an action that none has is infinitely far.
-    known: the same of the known pairs.
+    values: V times actions there: [B, A], or discrete ones [B].
+    known_states: [K, S].
+    known_values: [K, A] or [K].
   """
-  known_states, known_values = known
-  if values.ndim > 1:
-    return _nearest_rows(
-        np.concatenate([states, values], axis=1),
-        np.concatenate([known_states, known_values], axis=1),
-    )
-  distances = np.full(len(states), np.inf)
-  for action in np.unique(values):
-    here, there = values == action, known_values == action
-    distances[here] = _nearest_rows(states[here], known_states[there])
-  return distances
+  found = np.full((len(values), len(states)), np.inf)
+  if not len(known_states):
+    return found
+  for begin in range(0, len(states), _CHUNK):
+    part = slice(begin, begin + _CHUNK)
+    of_states = _squares(states[part], known_states)  # [B, K]
+    for row, actions_there in zip(found, values):
+      squares = of_states + _squares(actions_there[part], known_values)
+      row[part] = squares.min(axis=1)
+  return np.sqrt(found)
 
 
-def _nearest_rows(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
-  """Returns the distance of each row [B, D] to the nearest known one [K, D].
+def _squares(rows: np.ndarray, known: np.ndarray) -> np.ndarray:
+  """Returns squared distances [B, K] of [B, D] and [K, D].
 
-  A tree would look at almost all of them if D is 20 or more; products of
-  matrices are faster.
+  Discrete actions, [B] and [K], are infinitely far from other ones.
   """
-  if not len(known):
-    return np.full(len(rows), np.inf)
-  squares = np.square(known).sum(axis=1)  # [K]
-  found = []
-  for begin in range(0, len(rows), _CHUNK):
-    part = rows[begin : begin + _CHUNK]
-    nearest = (squares - 2.0 * part @ known.T).min(axis=1)
-    found.append(nearest + np.square(part).sum(axis=1))
-  return np.sqrt(np.maximum(np.concatenate(found or [np.empty(0)]), 0.0))
+  if rows.ndim == 1:
+    return np.where(rows[:, None] == known, 0.0, np.inf)
+  squares = rows @ (-2.0 * known.T)
+  squares += np.square(known).sum(axis=1)
+  squares += np.square(rows).sum(axis=1, keepdims=True)
+  return np.maximum(squares, 0.0, out=squares)

@@ -54,7 +54,7 @@ class DataCheck:
     bounds_known: whether bounds of actions are known, not those of the data.
     notes: what the source assumed or left out.
     findings: what is wrong or worth knowing, errors first.
-    support: what the data give to the policy; None if it was not measured.
+    action_support: what the data give to the policy; None if it was not measured.
   """
 
   request: DataRequest
@@ -62,11 +62,21 @@ class DataCheck:
   bounds_known: bool
   notes: tuple[str, ...]
   findings: tuple[finding.Finding, ...]
-  support: support.ActionSupport | None = None
+  action_support: support.ActionSupport | None = None
 
   @property
   def num_errors(self) -> int:
-    return sum(each.severity == finding.ERROR for each in self.findings)
+    return len(self._errors)
+
+  @property
+  def acceptable(self) -> list[str]:
+    """Names of the errors that some data rightly have."""
+    names = dict.fromkeys(each.name for each in self._errors)
+    return [name for name in names if name in findings.ACCEPTABLE]
+
+  @property
+  def _errors(self) -> list[finding.Finding]:
+    return [each for each in self.findings if each.severity == finding.ERROR]
 
 
 def run(request: DataRequest) -> DataCheck:

@@ -44,8 +44,10 @@ def _heading(found) -> str:
   cut = summary.num_episodes - summary.num_terminal
   actions = summary.actions
   if not summary.action_counts:
-    whose = 'known' if found.bounds_known else 'those of the logged actions'
-    actions += f', bounds {whose}'
+    whose = found.request.env_id or 'the source'
+    if not found.bounds_known:
+      whose = 'the logged actions'
+    actions += f', bounds of {whose}'
   known = 'logged' if summary.has_log_probabilities else 'not logged'
   return '\n'.join([
       _line('data', found.request.data),
@@ -71,8 +73,10 @@ def _spreads(summary) -> str:
       rest = each[_SHOWN_COLUMNS:]
       low = tables.cell_text(min(one.smallest for one in rest))
       high = tables.cell_text(max(one.largest for one in rest))
-      last.append(f'and {len(rest):,} more of each {kind}, {low} to {high}')
-  columns = ('', 'smallest', 'mean', 'largest', 'std', '')
+      last.append(f'and {len(rest):,} more columns of {kind}s, {low} to {high}')
+  columns = ['', 'smallest', 'mean', 'largest', 'std', '']
+  if not any(row[-1] for row in rows):
+    columns, rows = columns[:-1], [row[:-1] for row in rows]
   return '\n'.join([tables.format_table(columns, rows), *last])
 
 
@@ -128,13 +132,13 @@ def _findings(found, severity: str) -> str:
 def _end(found) -> str:
   """Returns what the policy has in the data, the result and what is next."""
   lines = []
-  if found.support is not None:
+  if found.action_support is not None:
     lines.append(
         _line(
             'policy',
-            f'{found.support.far_share:.1%} of its actions at'
-            f' {found.support.num_queries:,} logged states are far from any'
-            f' logged one ({found.support.logged_share:.1%} of the logged ones'
+            f'{found.action_support.far_share:.1%} of its actions at'
+            f' {found.action_support.num_queries:,} logged states are far from any'
+            f' logged one ({found.action_support.logged_share:.1%} of the logged ones'
             ' are)',
         )
     )
@@ -143,7 +147,7 @@ def _end(found) -> str:
   if found.num_errors:
     result += ': an evaluation of these data would be wrong'
   lines.append(_line('result', result))
-  lines.append(f'{"next":14}{_next(found)}')
+  lines.append(_next(found))
   return '\n'.join(lines)
 
 
@@ -152,7 +156,13 @@ def _number(count: int, name: str) -> str:
 
 
 def _next(found) -> str:
-  """Returns a command in one line, which can be copied."""
+  """Returns what to do, if it is a command one that can be copied."""
+  if found.num_errors:
+    advice = 'correct what is listed under errors and check again'
+    if found.acceptable:
+      names = ','.join(found.acceptable)
+      advice += f'; if the data are right there, add --accept={names}'
+    return _line('next', advice)
   request = found.request
   values = {
       'data': request.data,
@@ -161,12 +171,23 @@ def _next(found) -> str:
       'policy': request.policy,
       'accept': ','.join(request.accepted),
   }
-  flags = [
+  words = [
       f'--{name}={shlex.quote(value)}' for name, value in values.items() if value
   ]
-  if found.num_errors:
-    return 'correct what is listed under errors and check again'
-  if not request.policy:
-    flags.append('--policy=...')
-    return f'python binaries/check_data.py {" ".join(flags)}'
-  return f'python binaries/run_ope.py {" ".join(flags)} --algo=srdice'
+  if request.policy:
+    words = ['python binaries/run_ope.py', *words, '--algo=srdice']
+  else:
+    words = ['python binaries/check_data.py', *words, '--policy=...']
+  return f'{"next":14}{_command(words)}'
+
+
+def _command(words: list[str]) -> str:
+  """Returns words in lines that a shell takes for one."""
+  lines = [words[0]]
+  for word in words[1:]:
+    if len(_INDENT) + len(lines[-1]) + len(word) + 3 > WIDTH:
+      lines[-1] += ' \\'
+      lines.append(f'    {word}')
+    else:
+      lines[-1] += f' {word}'
+  return f'\n{_INDENT}'.join(lines)
