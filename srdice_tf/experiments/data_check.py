@@ -54,14 +54,15 @@ class DataCheck:
     bounds_known: whether bounds of actions are known, not those of the data.
     notes: what the source assumed or left out.
     findings: what is wrong or worth knowing, errors first.
-    action_support: what the data give to the policy; None if it was not measured.
+    action_support: what the data give to the policy; None if it was not
+      measured.
   """
 
   request: DataRequest
   summary: data_summary.DataSummary
   bounds_known: bool
   notes: tuple[str, ...]
-  findings: tuple[finding.Finding, ...]
+  findings: tuple[finding.DataFinding, ...]
   action_support: support.ActionSupport | None = None
 
   @property
@@ -75,7 +76,7 @@ class DataCheck:
     return [name for name in names if name in findings.ACCEPTABLE]
 
   @property
-  def _errors(self) -> list[finding.Finding]:
+  def _errors(self) -> list[finding.DataFinding]:
     return [each for each in self.findings if each.severity == finding.ERROR]
 
 
@@ -121,7 +122,7 @@ def _time_limit(data: logged.Logged, request: DataRequest) -> int | None:
 
 def _of_environment(
     data: logged.Logged, env_id: str
-) -> tuple[logged.Logged, list[finding.Finding]]:
+) -> tuple[logged.Logged, list[finding.DataFinding]]:
   """Returns the data with the environment's bounds, and what does not fit."""
   env = environments.load(env_id)
   specs = [
@@ -152,7 +153,7 @@ def _of_environment(
 
 def _of_policy(
     data: logged.Logged, request: DataRequest, is_finite: bool
-) -> tuple[support.ActionSupport | None, list[finding.Finding]]:
+) -> tuple[support.ActionSupport | None, list[finding.DataFinding]]:
   """Returns the support of the policy, and what it needs but does not have."""
   specs = data.observation_spec, data.action_spec
   env_id = request.env_id or data.env_id
@@ -169,7 +170,7 @@ def _of_policy(
   return found, [*_bounds(data), *_far(found)]
 
 
-def _bounds(data: logged.Logged) -> list[finding.Finding]:
+def _bounds(data: logged.Logged) -> list[finding.DataFinding]:
   if data.bounds_known or data.action_spec.dtype.is_integer:
     return []
   low, high = (
@@ -186,7 +187,7 @@ def _bounds(data: logged.Logged) -> list[finding.Finding]:
   ]
 
 
-def _far(found: support.ActionSupport) -> list[finding.Finding]:
+def _far(found: support.ActionSupport) -> list[finding.DataFinding]:
   if found.far_share < _FAR_SHARE:
     return []
   share = finding.share_text(found.far_share)

@@ -51,7 +51,7 @@ def _find(episodes, accepted=(), time_limit=None, **fields):
   return findings.find(_logged(episodes, **fields), time_limit, accepted)
 
 
-def _one(found, name) -> finding.Finding:
+def _one(found, name) -> finding.DataFinding:
   (one,) = [each for each in found if each.name == name]
   return one
 
