@@ -71,7 +71,8 @@ def time_limit(
     )
   else:
     yield finding.warning(
-        'time_limit', f'{text}: if that is a time limit, it is no terminal state'
+        'time_limit',
+        f'{text}: if that is a time limit, it is no terminal state',
     )
 
 
