@@ -154,7 +154,7 @@ def _support(found) -> str:
   if found.distance_ratio is None:
     return text
   return (
-      f'{text}; the nearest is {found.distance_ratio:.2g} times as far as for'
+      f'{text}; the nearest is {found.distance_ratio:.2f} times as far as for'
       ' logged ones'
   )
 
