@@ -8,6 +8,8 @@ import numpy as np
 from srdice_tf.data import finding
 from srdice_tf.data import numpy_view
 
+_Findings = Iterator[finding.DataFinding]
+
 # Steps of an episode: people choose such time limits, tasks seldom end there.
 _ROUND, _MIN_LIMIT = 50, 50
 _MIN_LIMITED = 2  # Episodes of one same length that make it a time limit.
@@ -24,7 +26,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # Of a hash; any such number does.
 
 def time_limit(
     view: numpy_view.NumpyView, limit: int | None = None
-) -> Iterator[finding.Finding]:
+) -> _Findings:
   """Terminal flags that are time limits.
 
   An episode that was cut goes on after its last state; a terminal flag there
@@ -41,8 +43,9 @@ def time_limit(
   at_limit = lengths == longest
   count = int(at_limit.sum())
   is_alone = at_limit.all() and longest > 1
-  # Cut episodes of that length show that flags and limits are told apart.
-  was_cut = (view.lengths[~view.terminal] >= longest).any()
+  # Cut episodes of that length show that flags and limits are told apart; their
+  # last step may have been left out, for want of what it led to.
+  was_cut = (view.lengths[~view.terminal] >= longest - 1).any()
   if count < _MIN_LIMITED or was_cut:
     return
   is_round = longest >= _MIN_LIMIT and longest % _ROUND == 0
@@ -68,11 +71,12 @@ def time_limit(
     )
   else:
     yield finding.warning(
-        'time_limit', f'{text}: if that is a time limit, it is no terminal state'
+        'time_limit',
+        f'{text}: if that is a time limit, it is no terminal state',
     )
 
 
-def terminal_states(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def terminal_states(view: numpy_view.NumpyView) -> _Findings:
   """No terminal state at all, though episodes have ends of their own."""
   if view.terminal.any() or view.num_episodes < _FEW_STARTS:
     return
@@ -86,7 +90,7 @@ def terminal_states(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
     )
 
 
-def start_states(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def start_states(view: numpy_view.NumpyView) -> _Findings:
   """Too few start states, or start states that are none."""
   count = view.num_episodes
   if count == 1:
@@ -108,7 +112,7 @@ def start_states(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
     )
 
 
-def pieces(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def pieces(view: numpy_view.NumpyView) -> _Findings:
   """Episodes that begin where the one before was cut."""
   if not view.has_numbers or view.num_episodes < 3:
     return
@@ -156,7 +160,7 @@ def _goes_on(view, last: np.ndarray, starts: np.ndarray) -> bool:
   )
 
 
-def jumps(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def jumps(view: numpy_view.NumpyView) -> _Findings:
   """Steps at which observations do not go on from those before."""
   if not view.has_numbers or view.size < _MIN_STEPS:
     return
@@ -179,7 +183,7 @@ def jumps(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
     )
 
 
-def short_episodes(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def short_episodes(view: numpy_view.NumpyView) -> _Findings:
   """Episodes of one step."""
   short = view.lengths == 1
   if short.all() and view.num_episodes > 1:
@@ -194,7 +198,7 @@ def short_episodes(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
     )
 
 
-def duplicates(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def duplicates(view: numpy_view.NumpyView) -> _Findings:
   """Episodes, or single steps, that are there more than once."""
   repeated = _repeated_episodes(view)
   if repeated.any():

@@ -9,7 +9,7 @@ ERROR, WARNING = 'error', 'warning'
 SHOWN_ROWS = 5
 
 
-class Finding(NamedTuple):
+class DataFinding(NamedTuple):
   """One thing to know about data before they are evaluated.
 
   Attributes:
@@ -37,12 +37,12 @@ class Finding(NamedTuple):
     return f'{self.text} [{self.place}]' if self.rows else self.text
 
 
-def error(name: str, text: str, rows: Iterable[int] = ()) -> Finding:
-  return Finding(name, ERROR, text, _numbers(rows))
+def error(name: str, text: str, rows: Iterable[int] = ()) -> DataFinding:
+  return DataFinding(name, ERROR, text, _numbers(rows))
 
 
-def warning(name: str, text: str, rows: Iterable[int] = ()) -> Finding:
-  return Finding(name, WARNING, text, _numbers(rows))
+def warning(name: str, text: str, rows: Iterable[int] = ()) -> DataFinding:
+  return DataFinding(name, WARNING, text, _numbers(rows))
 
 
 def row_text(rows: tuple[int, ...]) -> str:

@@ -14,7 +14,7 @@ def find(
     data: logged.Logged,
     time_limit: int | None = None,
     accepted: Sequence[str] = (),
-) -> list[finding.Finding]:
+) -> list[finding.DataFinding]:
   """Returns what is wrong with data, and what is worth knowing, errors first.
 
   Args:
@@ -102,7 +102,7 @@ def check_logged(
   return [each.line() for each in found]
 
 
-def _advice(wrong: list[finding.Finding]) -> str:
+def _advice(wrong: list[finding.DataFinding]) -> str:
   """Returns what follows the first error in its line."""
   parts = []
   if len(wrong) > 1:

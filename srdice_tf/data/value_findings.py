@@ -7,6 +7,8 @@ import numpy as np
 from srdice_tf.data import finding
 from srdice_tf.data import numpy_view
 
+_Findings = Iterator[finding.DataFinding]
+
 # Rewards that are this many times as far from the median as 98% of them are
 # spread, and are this rare, look like those of another scale.
 _OUTLIER_SPREADS = 20.0
@@ -19,7 +21,7 @@ _MIN_EPISODES = 3  # For what is said of all first or all last steps.
 _SHOWN_COLUMNS = 8
 
 
-def not_finite(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def not_finite(view: numpy_view.NumpyView) -> _Findings:
   """NaN and infinite numbers."""
   columns = {
       'observations': view.columns if view.has_numbers else None,
@@ -43,7 +45,7 @@ def not_finite(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
     yield finding.error('not_finite', text, rows)
 
 
-def flags(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def flags(view: numpy_view.NumpyView) -> _Findings:
   """Terminal flags that are no flags, or after which an episode goes on."""
   wrong = np.flatnonzero(~np.isin(view.not_done, (0.0, 1.0)))
   if wrong.size:
@@ -61,7 +63,7 @@ def flags(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
     )
 
 
-def constant_columns(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def constant_columns(view: numpy_view.NumpyView) -> _Findings:
   """Numbers that are the same at all steps."""
   if view.has_numbers and len(view.rows) > 2:
     constant = _constant(view.columns)
@@ -96,7 +98,7 @@ def _named(constant: np.ndarray, values: np.ndarray) -> str:
   return f'{shown} and {more} other columns never change' if more > 0 else shown
 
 
-def action_range(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def action_range(view: numpy_view.NumpyView) -> _Findings:
   """Actions outside of their bounds, or at them; discrete ones not taken."""
   if view.action_spec is None:
     return
@@ -112,7 +114,7 @@ def action_range(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
       yield from _continuous_range(actions, low[bounded], high[bounded])
 
 
-def _discrete_range(view, low: int, high: int) -> Iterator[finding.Finding]:
+def _discrete_range(view, low: int, high: int) -> _Findings:
   outside = np.flatnonzero((view.actions < low) | (view.actions > high))
   if outside.size:
     yield finding.error(
@@ -131,7 +133,7 @@ def _discrete_range(view, low: int, high: int) -> Iterator[finding.Finding]:
     )
 
 
-def _continuous_range(actions, low, high) -> Iterator[finding.Finding]:
+def _continuous_range(actions, low, high) -> _Findings:
   excess = np.maximum(low - actions, actions - high)  # [n, A]
   outside = (excess > _OUTSIDE * (high - low)).any(axis=1)
   if outside.any():
@@ -151,7 +153,7 @@ def _continuous_range(actions, low, high) -> Iterator[finding.Finding]:
     )
 
 
-def rewards(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def rewards(view: numpy_view.NumpyView) -> _Findings:
   """Rewards without information, of another scale, or at wrong steps."""
   values = view.finite_rewards
   if not values.any():
@@ -170,7 +172,7 @@ def rewards(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
   yield from _edge_rewards(view)
 
 
-def _outliers(values: np.ndarray) -> Iterator[finding.Finding]:
+def _outliers(values: np.ndarray) -> _Findings:
   low, middle, high = np.quantile(values, [0.01, 0.5, 0.99])
   distance = np.abs(values - middle)
   far = distance > _OUTLIER_SPREADS * (high - low)
@@ -184,7 +186,7 @@ def _outliers(values: np.ndarray) -> Iterator[finding.Finding]:
     )
 
 
-def _edge_rewards(view) -> Iterator[finding.Finding]:
+def _edge_rewards(view) -> _Findings:
   """First or terminal steps that all have no reward, where others have."""
   edges = {
       'terminal': view.ends[view.terminal],
@@ -207,7 +209,7 @@ def _edge_rewards(view) -> Iterator[finding.Finding]:
       )
 
 
-def log_probabilities(view: numpy_view.NumpyView) -> Iterator[finding.Finding]:
+def log_probabilities(view: numpy_view.NumpyView) -> _Findings:
   """Logarithms of discrete actions' probabilities that are none."""
   if view.log_probabilities is None or not view.is_discrete:
     return

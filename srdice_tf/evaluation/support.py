@@ -37,12 +37,16 @@ class ActionSupport:
     logged_share: of the logged actions themselves, by the same measure.
     num_queries: states at which its actions were looked at.
     num_logged: logged pairs that they were compared with.
+    distance_ratio: the median of its distances by that of logged ones. Where
+      logged actions are widely spread, none is far, but this is above 1. None
+      where pairs are counted.
   """
 
   far_share: float
   logged_share: float
   num_queries: int
   num_logged: int
+  distance_ratio: float | None = None
 
 
 def of_policy(
@@ -124,8 +128,13 @@ def of_actions(
         *(part[there] for part in known),
     )
   far = distances > _limit(distances[1])  # [2, Q]
+  ours, theirs = np.median(distances, axis=1) + _ROUNDING
   return ActionSupport(
-      float(far[0].mean()), float(far[1].mean()), len(index), len(reference)
+      far_share=float(far[0].mean()),
+      logged_share=float(far[1].mean()),
+      num_queries=len(index),
+      num_logged=len(reference),
+      distance_ratio=float(ours / theirs) if np.isfinite(theirs) else None,
   )
 
 

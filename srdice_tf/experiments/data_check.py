@@ -1,5 +1,6 @@
 """Looks through logged data before they are evaluated."""
 
+from collections.abc import Sequence
 import dataclasses
 
 import tensorflow as tf
@@ -31,8 +32,7 @@ class DataRequest:
     columns: of a table.
     policy: name of the policy that is to be evaluated; '' if it is not known.
     env_id: the environment that the data are said to be of; '' for none.
-    accept: names of findings that the user knows to be right, with commas
-      between them.
+    accepted: names of findings that the user knows to be right.
     seed: of the states at which the policy's actions are looked at.
   """
 
@@ -40,7 +40,7 @@ class DataRequest:
   columns: str = ''
   policy: str = ''
   env_id: str = ''
-  accept: str = ''
+  accepted: Sequence[str] = ()
   seed: int = 0
 
 
@@ -54,14 +54,15 @@ class DataCheck:
     bounds_known: whether bounds of actions are known, not those of the data.
     notes: what the source assumed or left out.
     findings: what is wrong or worth knowing, errors first.
-    action_support: what the data give to the policy; None if it was not measured.
+    action_support: what the data give to the policy; None if it was not
+      measured.
   """
 
   request: DataRequest
   summary: data_summary.DataSummary
   bounds_known: bool
   notes: tuple[str, ...]
-  findings: tuple[finding.Finding, ...]
+  findings: tuple[finding.DataFinding, ...]
   action_support: support.ActionSupport | None = None
 
   @property
@@ -75,7 +76,7 @@ class DataCheck:
     return [name for name in names if name in findings.ACCEPTABLE]
 
   @property
-  def _errors(self) -> list[finding.Finding]:
+  def _errors(self) -> list[finding.DataFinding]:
     return [each for each in self.findings if each.severity == finding.ERROR]
 
 
@@ -85,13 +86,12 @@ def run(request: DataRequest) -> DataCheck:
   Raises:
     UserError: if the data cannot be read at all.
   """
-  accepted = request.accept.split(',') if request.accept else []
-  findings.check_accepted(accepted)
+  findings.check_accepted(request.accepted)
   data = opening.open_data(request.data, request.columns)
   others = []
   if request.env_id:
     data, others = _of_environment(data, request.env_id)
-  found = findings.find(data, _time_limit(data, request), accepted)
+  found = findings.find(data, _time_limit(data, request), request.accepted)
   is_finite = not any(each.name == 'not_finite' for each in found)
   supported = None
   if request.policy:
@@ -122,7 +122,7 @@ def _time_limit(data: logged.Logged, request: DataRequest) -> int | None:
 
 def _of_environment(
     data: logged.Logged, env_id: str
-) -> tuple[logged.Logged, list[finding.Finding]]:
+) -> tuple[logged.Logged, list[finding.DataFinding]]:
   """Returns the data with the environment's bounds, and what does not fit."""
   env = environments.load(env_id)
   specs = [
@@ -153,7 +153,7 @@ def _of_environment(
 
 def _of_policy(
     data: logged.Logged, request: DataRequest, is_finite: bool
-) -> tuple[support.ActionSupport | None, list[finding.Finding]]:
+) -> tuple[support.ActionSupport | None, list[finding.DataFinding]]:
   """Returns the support of the policy, and what it needs but does not have."""
   specs = data.observation_spec, data.action_spec
   env_id = request.env_id or data.env_id
@@ -170,7 +170,7 @@ def _of_policy(
   return found, [*_bounds(data), *_far(found)]
 
 
-def _bounds(data: logged.Logged) -> list[finding.Finding]:
+def _bounds(data: logged.Logged) -> list[finding.DataFinding]:
   if data.bounds_known or data.action_spec.dtype.is_integer:
     return []
   low, high = (
@@ -187,7 +187,7 @@ def _bounds(data: logged.Logged) -> list[finding.Finding]:
   ]
 
 
-def _far(found: support.ActionSupport) -> list[finding.Finding]:
+def _far(found: support.ActionSupport) -> list[finding.DataFinding]:
   if found.far_share < _FAR_SHARE:
     return []
   share = finding.share_text(found.far_share)

@@ -133,22 +133,30 @@ def _end(found) -> str:
   """Returns what the policy has in the data, the result and what is next."""
   lines = []
   if found.action_support is not None:
-    lines.append(
-        _line(
-            'policy',
-            f'{found.action_support.far_share:.1%} of its actions at'
-            f' {found.action_support.num_queries:,} logged states are far from any'
-            f' logged one ({found.action_support.logged_share:.1%} of the logged ones'
-            ' are)',
-        )
-    )
+    lines.append(_line('policy', _support(found.action_support)))
   warnings = len(found.findings) - found.num_errors
-  result = f'{_number(found.num_errors, "error")}, {_number(warnings, "warning")}'
+  numbers = _number(found.num_errors, 'error'), _number(warnings, 'warning')
+  result = ', '.join(numbers)
   if found.num_errors:
     result += ': an evaluation of these data would be wrong'
   lines.append(_line('result', result))
   lines.append(_next(found))
   return '\n'.join(lines)
+
+
+def _support(found) -> str:
+  """Returns what an evaluation.support.ActionSupport has found."""
+  text = (
+      f'{found.far_share:.1%} of its actions at {found.num_queries:,} logged'
+      f' states are far from any logged one ({found.logged_share:.1%} of the'
+      ' logged ones are)'
+  )
+  if found.distance_ratio is None:
+    return text
+  return (
+      f'{text}; the nearest is {found.distance_ratio:.2f} times as far as for'
+      ' logged ones'
+  )
 
 
 def _number(count: int, name: str) -> str:
@@ -169,10 +177,12 @@ def _next(found) -> str:
       'columns': request.columns,
       'env': request.env_id,
       'policy': request.policy,
-      'accept': request.accept,
+      'accept': ','.join(request.accepted),
   }
   words = [
-      f'--{name}={shlex.quote(value)}' for name, value in values.items() if value
+      f'--{name}={shlex.quote(value)}'
+      for name, value in values.items()
+      if value
   ]
   if request.policy:
     words = ['python binaries/run_ope.py', *words, '--algo=srdice']

@@ -60,6 +60,10 @@ def test_a_shorter_terminal_episode_tells_that_the_task_ends():
   # Cut ones of that length tell limits and ends apart.
   lengths = [30, 40, 50, 50] * 8
   assert 'time_limit' not in _find(_walk(lengths, [1, 1, 1, 0]))
+  lengths[3::4] = [49] * 8  # The last step was left out.
+  assert 'time_limit' not in _find(_walk(lengths, [1, 1, 1, 0]))
+  lengths[3::4] = [45] * 8
+  assert 'time_limit' in _find(_walk(lengths, [1, 1, 1, 0]), time_limit=50)
 
 
 def test_time_limits_among_real_ends():
@@ -153,7 +157,7 @@ def test_episodes_that_are_there_twice():
 
 def test_discrete_episodes_may_be_the_same_by_chance():
   episodes = [
-      dataclasses.replace(each, actions=np.zeros(len(each.rewards), int) + i % 2)
+      dataclasses.replace(each, actions=np.full(len(each.rewards), i % 2))
       for i, each in enumerate(_walk(range(5, 45)))
   ]
   one = _find([*episodes, episodes[2]])['duplicate_episodes']

@@ -51,7 +51,7 @@ def _find(episodes, accepted=(), time_limit=None, **fields):
   return findings.find(_logged(episodes, **fields), time_limit, accepted)
 
 
-def _one(found, name) -> finding.Finding:
+def _one(found, name) -> finding.DataFinding:
   (one,) = [each for each in found if each.name == name]
   return one
 
@@ -214,6 +214,10 @@ def test_an_evaluation_is_refused_in_one_line():
   assert line.startswith('data=x.npz: all rewards are 0')
   assert '1 more error, see check_data.py' in line
   assert 'accept=no_rewards' in line and '\n' not in line
+  episodes = _episodes()
+  episodes[1] = _with(episodes[1], rewards=_set(2, np.nan))
+  with pytest.raises(errors.UserError, match=r'infinite \[row 7; the first is'):
+    findings.check_logged(_logged(episodes))
   (warning,) = findings.check_logged(_logged(_episodes(20)))
   assert warning.startswith('20 episodes: intervals')
 

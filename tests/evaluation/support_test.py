@@ -76,10 +76,23 @@ def test_what_was_done_is_supported(dataset):
   assert found.far_share < 0.03
   assert found.logged_share == pytest.approx(0.01, abs=0.002)
   assert (found.num_queries, found.num_logged) == (2000, 2000)
+  assert 0.5 < found.distance_ratio < 1.0  # It has no noise.
 
 
 def test_what_was_never_done_is_not_supported(dataset):
-  assert _share(dataset, _far).far_share > 0.95
+  found = _share(dataset, _far)
+  assert found.far_share > 0.95 and found.distance_ratio > 4.0
+
+
+def test_rare_uniform_actions_support_all_but_are_not_alike():
+  def act(rng, states):
+    uniform = rng.uniform(-1, 1, (len(states), 2))
+    return np.where(rng.random((len(states), 1)) < 0.2, uniform,
+                    _near(rng, states))
+
+  dataset = data.Dataset.from_episodes(_episodes(act))
+  found = _share(dataset, _far)
+  assert found.far_share < 0.5 and found.distance_ratio > 2.0
 
 
 def test_half_of_the_states(dataset):
@@ -154,7 +167,8 @@ def test_finite_states_are_counted():
       for s in (states() for _ in range(20))
   ]
   dataset = data.Dataset.from_episodes(episodes)
-  assert _share(dataset, lambda s: s % 2, _ACTIONS).far_share == 0.0
+  found = _share(dataset, lambda s: s % 2, _ACTIONS)
+  assert found.far_share == 0.0 and found.distance_ratio is None
   assert _share(dataset, lambda s: 1 - s % 2, _ACTIONS).far_share == 1.0
   zero = _share(dataset, tf.zeros_like, _ACTIONS).far_share
   assert zero == pytest.approx(0.5, abs=0.05)
