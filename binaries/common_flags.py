@@ -45,7 +45,7 @@ def define_data_source() -> Callable[[], dict]:
   """Defines --data, --columns and --accept: data that were logged elsewhere.
 
   Returns:
-    A function that gives data, columns and accepted, those that were set.
+    A function that gives data, columns and accept, those that were set.
   """
   data = _define(
       'data',
@@ -70,7 +70,12 @@ def define_data_source() -> Callable[[], dict]:
       'time_limit where a task does end after a fixed number of steps; they '
       'become warnings.',
   )
-  return _given({'data': data, 'columns': columns, 'accepted': accept})
+  def given() -> dict:
+    return _given({'data': data, 'columns': columns})() | (
+        {'accept': ','.join(accept.value)} if accept.value else {}
+    )
+
+  return given
 
 
 def check_given(*names: str):

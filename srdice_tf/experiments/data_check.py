@@ -1,6 +1,5 @@
 """Looks through logged data before they are evaluated."""
 
-from collections.abc import Sequence
 import dataclasses
 
 import tensorflow as tf
@@ -32,7 +31,8 @@ class DataRequest:
     columns: of a table.
     policy: name of the policy that is to be evaluated; '' if it is not known.
     env_id: the environment that the data are said to be of; '' for none.
-    accepted: names of findings that the user knows to be right.
+    accept: names of findings that the user knows to be right, with commas
+      between them.
     seed: of the states at which the policy's actions are looked at.
   """
 
@@ -40,7 +40,7 @@ class DataRequest:
   columns: str = ''
   policy: str = ''
   env_id: str = ''
-  accepted: Sequence[str] = ()
+  accept: str = ''
   seed: int = 0
 
 
@@ -86,12 +86,13 @@ def run(request: DataRequest) -> DataCheck:
   Raises:
     UserError: if the data cannot be read at all.
   """
-  findings.check_accepted(request.accepted)
+  accepted = request.accept.split(',') if request.accept else []
+  findings.check_accepted(accepted)
   data = opening.open_data(request.data, request.columns)
   others = []
   if request.env_id:
     data, others = _of_environment(data, request.env_id)
-  found = findings.find(data, _time_limit(data, request), request.accepted)
+  found = findings.find(data, _time_limit(data, request), accepted)
   is_finite = not any(each.name == 'not_finite' for each in found)
   supported = None
   if request.policy:

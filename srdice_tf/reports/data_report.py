@@ -177,7 +177,7 @@ def _next(found) -> str:
       'columns': request.columns,
       'env': request.env_id,
       'policy': request.policy,
-      'accept': ','.join(request.accepted),
+      'accept': request.accept,
   }
   words = [
       f'--{name}={shlex.quote(value)}'

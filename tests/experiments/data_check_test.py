@@ -92,7 +92,7 @@ def test_an_environment_has_the_bounds(save):
   found, text = _check(path, env_id='Pendulum-v1')
   assert [each.name for each in found.findings] == ['action_range']
   assert 'bounds of Pendulum-v1' in text and '--accept=action_range' in text
-  found, _ = _check(path, env_id='Pendulum-v1', accepted=['action_range'])
+  found, _ = _check(path, env_id='Pendulum-v1', accept='action_range')
   assert not found.num_errors
 
 
@@ -148,7 +148,7 @@ def test_many_columns_and_discrete_actions(save):
 
 def test_names_of_what_is_accepted_are_checked_first():
   with pytest.raises(errors.UserError, match='accept=everything'):
-    _check('not_there.npz', accepted=['everything'])
+    _check('not_there.npz', accept='everything')
 
 
 def test_the_program_exits_with_1(save):

@@ -1,6 +1,7 @@
 """Tests for evaluations from logged data, without a simulator."""
 
 import dataclasses
+import importlib
 import json
 import sys
 
@@ -164,8 +165,7 @@ def test_returns_of_the_logged_episodes():
 def test_the_same_as_library_calls(place):
   """File, arrays and data set; name and function: one and the same."""
   found = _run(place)['linear_srdice'].value
-  import walk_policy
-
+  function = importlib.import_module('walk_policy').act
   evaluate = lambda policy, data: srdice_tf.evaluate(
       policy,
       data,
@@ -174,7 +174,7 @@ def test_the_same_as_library_calls(place):
       hyperparameters=_VALUES,
       progress=False,
   )
-  for policy in ('walk_policy:act', walk_policy.act):
+  for policy in ('walk_policy:act', function):
     for data in (str(place / 'logs.npz'), _arrays(), walk.dataset(0)):
       value = evaluate(policy, data)['linear_srdice'].value
       assert value == pytest.approx(found, rel=1e-6)
