@@ -12,17 +12,18 @@ quiet.install()
 
 from binaries import cli
 from binaries import common_flags
+from binaries import data_flags
 from srdice_tf.experiments import data_check
 from srdice_tf.reports import data_report
 
-_SOURCE = common_flags.define_data_source()
+_SOURCE = data_flags.define_data_source()
 _ENV = common_flags.define_env(required=False)
 _POLICY = common_flags.define_policy()
 _SEED = common_flags.define_seed()
 
 
 def main(_) -> int:
-  common_flags.check_given('data')
+  data_flags.check_given('data')
   found = data_check.run(
       data_check.DataRequest(
           policy=_POLICY.value or '',

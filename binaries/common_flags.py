@@ -30,7 +30,7 @@ def define_env(required: bool = True) -> flags.FlagHolder[str]:
   Args:
     required: whether it must be given.
   """
-  return _define(
+  return define(
       'env',
       flags.DEFINE_string,
       None,
@@ -41,53 +41,9 @@ def define_env(required: bool = True) -> flags.FlagHolder[str]:
   )
 
 
-def define_data_source() -> Callable[[], dict]:
-  """Defines --data, --columns and --accept: data that were logged elsewhere.
-
-  Returns:
-    A function that gives data, columns and accept, those that were set.
-  """
-  data = _define(
-      'data',
-      flags.DEFINE_string,
-      None,
-      'Logged data: a file of arrays (.npz; .hdf5 as of D4RL), a table (.csv, '
-      '.parquet) with --columns, minari:ID, or a directory or file of Minari, '
-      'RLDS, TF-Agents (TFRecord) or collect_dataset.py. Only read.',
-  )
-  columns = _define(
-      'columns',
-      flags.DEFINE_string,
-      None,
-      'Which columns of a table are what, such as '
-      'state=x+y,action=a,reward=r,episode=id,terminal=done.',
-  )
-  accept = _define(
-      'accept',
-      flags.DEFINE_list,
-      None,
-      'Errors of check_data.py that are right in these data, by name, such as '
-      'time_limit where a task does end after a fixed number of steps; they '
-      'become warnings.',
-  )
-  def given() -> dict:
-    return _given({'data': data, 'columns': columns})() | (
-        {'accept': ','.join(accept.value)} if accept.value else {}
-    )
-
-  return given
-
-
-def check_given(*names: str):
-  """Raises a flag error if one of these flags was not given."""
-  for name in names:
-    if flags.FLAGS[name].value is None:
-      raise flags.Error(f'flag --{name} must be given')
-
-
 def define_policy() -> flags.FlagHolder[str]:
   """Defines --policy, by default the one shipped for the environment."""
-  return _define(
+  return define(
       'policy',
       flags.DEFINE_string,
       None,
@@ -103,30 +59,9 @@ def define_policy() -> flags.FlagHolder[str]:
   )
 
 
-def define_target_actions() -> flags.FlagHolder[str]:
-  return _define(
-      'target_actions',
-      flags.DEFINE_string,
-      None,
-      "File of the target policy's actions at s' of each transition "
-      '(next_actions) and at s0 of each episode (initial_actions) of --data, '
-      '.npz, for those who cannot give the policy itself; instead of --policy.',
-  )
-
-
-def define_reverb_table() -> flags.FlagHolder[str]:
-  return _define(
-      'reverb_table',
-      flags.DEFINE_string,
-      None,
-      "Table of the server at --reverb_address that TF-Agents' own observers "
-      'fill; default: the server is one of replay_server.py.',
-  )
-
-
 def define_setting() -> flags.FlagHolder[str]:
   """Defines --setting, how the base policy becomes the behaviour policy."""
-  return _define(
+  return define(
       'setting',
       flags.DEFINE_string,
       None,
@@ -166,10 +101,10 @@ def define_behaviour(with_target: bool = True) -> Callable[[], dict]:
   if not with_target:
     del numbers['target_sigma']
   holders = {
-      name: _define(name, flags.DEFINE_float, None, text)
+      name: define(name, flags.DEFINE_float, None, text)
       for name, text in numbers.items()
   }
-  holders['behaviour_policy'] = _define(
+  holders['behaviour_policy'] = define(
       'behaviour_policy',
       flags.DEFINE_string,
       None,
@@ -177,11 +112,11 @@ def define_behaviour(with_target: bool = True) -> Callable[[], dict]:
       'of --policy, but in the setting separate the other agent that is '
       'shipped for the environment.',
   )
-  return _given(holders)
+  return given(holders)
 
 
 def define_num_transitions() -> flags.FlagHolder[int]:
-  return _define(
+  return define(
       'num_transitions',
       flags.DEFINE_integer,
       None,
@@ -200,13 +135,13 @@ def define_data(with_target: bool = False) -> Callable[[], dict]:
   Returns:
     A function that gives the fields of a TaskConfig whose flags were set.
   """
-  given = _given({
+  own = given({
       'policy': define_policy(),
       'setting': define_setting(),
       'num_transitions': define_num_transitions(),
   })
   behaviour = define_behaviour(with_target)
-  return lambda: given() | behaviour()
+  return lambda: own() | behaviour()
 
 
 def define_task() -> Callable[[], dict]:
@@ -217,7 +152,7 @@ def define_task() -> Callable[[], dict]:
 
 
 def define_seed() -> flags.FlagHolder[int]:
-  return _define(
+  return define(
       'seed',
       flags.DEFINE_integer,
       0,
@@ -230,7 +165,7 @@ def define_seed() -> flags.FlagHolder[int]:
 def define_gamma() -> flags.FlagHolder[float]:
   """Defines --gamma, strictly between 0 and 1."""
   is_new = 'gamma' not in _holders
-  holder = _define(
+  holder = define(
       'gamma', flags.DEFINE_float, 0.99, 'Discount factor, between 0 and 1.'
   )
   if is_new:
@@ -248,7 +183,7 @@ def define_truth() -> Callable[[], dict]:
   Returns:
     A function that gives the fields of a task whose flags were set.
   """
-  how = _define(
+  how = define(
       'truth',
       flags.DEFINE_string,
       None,
@@ -257,7 +192,7 @@ def define_truth() -> Callable[[], dict]:
       'where an environment is named, else none.',
   )
   rollouts = define_rollouts()
-  return lambda: _given({'truth': how})() | rollouts()
+  return lambda: given({'truth': how})() | rollouts()
 
 
 def define_rollouts(max_episodes: int = 1000) -> Callable[[], dict]:
@@ -269,7 +204,7 @@ def define_rollouts(max_episodes: int = 1000) -> Callable[[], dict]:
   Returns:
     A function that gives the fields of a task.
   """
-  episodes = _define(
+  episodes = define(
       'truth_episodes',
       flags.DEFINE_integer,
       0,
@@ -288,7 +223,7 @@ def define_rollouts(max_episodes: int = 1000) -> Callable[[], dict]:
 
 
 def define_truth_max_episodes(default: int = 1000) -> flags.FlagHolder[int]:
-  return _define(
+  return define(
       'truth_max_episodes',
       flags.DEFINE_integer,
       default,
@@ -298,7 +233,7 @@ def define_truth_max_episodes(default: int = 1000) -> flags.FlagHolder[int]:
 
 
 def define_keep_time_limit() -> flags.FlagHolder[bool]:
-  return _define(
+  return define(
       'keep_time_limit',
       flags.DEFINE_boolean,
       False,
@@ -308,7 +243,7 @@ def define_keep_time_limit() -> flags.FlagHolder[bool]:
 
 
 def define_holdout_fraction() -> flags.FlagHolder[float]:
-  return _define(
+  return define(
       'holdout_fraction',
       flags.DEFINE_float,
       0.0,
@@ -320,7 +255,7 @@ def define_holdout_fraction() -> flags.FlagHolder[float]:
 
 
 def define_data_root() -> flags.FlagHolder[str]:
-  return _define(
+  return define(
       'data_root',
       flags.DEFINE_string,
       'data',
@@ -332,7 +267,7 @@ def define_data_root() -> flags.FlagHolder[str]:
 def define_reverb_address() -> flags.FlagHolder[str]:
   """Defines --reverb_address; None means a server in this process."""
   is_new = 'reverb_address' not in _holders
-  holder = _define(
+  holder = define(
       'reverb_address',
       flags.DEFINE_string,
       None,
@@ -347,7 +282,7 @@ def define_reverb_address() -> flags.FlagHolder[str]:
 
 
 def define_server_timeout() -> flags.FlagHolder[float]:
-  return _define(
+  return define(
       'server_timeout',
       flags.DEFINE_float,
       30.0,
@@ -370,8 +305,8 @@ def define_hyperparameters() -> Callable[[], dict]:
   holders = {}
   for name, (field, text) in hyperparameters.fields().items():
     text = f'{text} In the preset paper: {presets.paper_text(name)}.'
-    holders[name] = _define(name, _KINDS[field.type], None, text)
-  return _given(holders)
+    holders[name] = define(name, _KINDS[field.type], None, text)
+  return given(holders)
 
 
 def define_fields(*config_classes) -> Callable[[], dict]:
@@ -392,11 +327,11 @@ def define_fields(*config_classes) -> Callable[[], dict]:
   for name in types:
     values = ' or '.join(dict.fromkeys(defaults[name]))
     text = f'{texts[name]} Default: {values}.'
-    holders[name] = _define(name, _KINDS[types[name]], None, text)
-  return _given(holders)
+    holders[name] = define(name, _KINDS[types[name]], None, text)
+  return given(holders)
 
 
-def _given(holders: dict[str, flags.FlagHolder]) -> Callable[[], dict]:
+def given(holders: dict[str, flags.FlagHolder]) -> Callable[[], dict]:
   """Returns a function that gives the flags that were set, by field."""
   return lambda: {
       name: holder.value
@@ -413,11 +348,20 @@ def _attribute_texts(doc: str) -> dict[str, str]:
   return {name: ' '.join(text.split()) for name, _, text in pairs if text}
 
 
-def _define(name: str, define, default, text: str, **options):
+def define(name: str, kind, default, text: str, **options):
+  """Defines a flag, or declares it anew for another binary.
+
+  Args:
+    name: of the flag.
+    kind: absl's function for it, such as flags.DEFINE_string.
+    default: of the flag.
+    text: its help.
+    **options: of `kind`.
+  """
   if name in _holders:
     flags.declare_key_flag(name)
   else:
-    _holders[name] = define(name, default, text, **options)
+    _holders[name] = kind(name, default, text, **options)
   return _holders[name]
 
 

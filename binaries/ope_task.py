@@ -5,6 +5,7 @@ from collections.abc import Callable
 from absl import flags
 
 from binaries import common_flags
+from binaries import data_flags
 from srdice_tf.experiments import logged_tasks
 from srdice_tf.experiments import tasks
 
@@ -26,16 +27,21 @@ _OF_LOGGED = 'columns', 'accept', 'target_actions'
 TaskConfig = tasks.TaskConfig | logged_tasks.LoggedTaskConfig
 
 
-def define() -> Callable[[], TaskConfig]:
-  """Defines the flags; returns a function that gives the task."""
+def define() -> Callable[[], tuple[TaskConfig, str]]:
+  """Defines the flags.
+
+  Returns:
+    A function that gives the task, and the address of a replay server that has
+    its data, or ''.
+  """
   env = common_flags.define_env(required=False)
   task = common_flags.define_task()
-  source = common_flags.define_data_source()
-  actions = common_flags.define_target_actions()
+  source = data_flags.define_data_source()
+  actions = data_flags.define_target_actions()
   address = common_flags.define_reverb_address()
-  table = common_flags.define_reverb_table()
+  table = data_flags.define_reverb_table()
 
-  def make() -> TaskConfig:
+  def make() -> tuple[TaskConfig, str]:
     fields = task()
     if table.value is not None:
       source_fields = {'data': _server(address.value, table.value), **source()}
@@ -45,13 +51,14 @@ def define() -> Callable[[], TaskConfig]:
       _refuse(_OF_LOGGED, 'is for --data')
       if env.value is None:
         raise flags.Error('flag --env must be given, or --data')
-      return tasks.TaskConfig(env.value, **fields)
+      return tasks.TaskConfig(env.value, **fields), address.value or ''
     _refuse(_OF_COLLECTED, 'is for data that are collected, not for --data')
     fields['policy'] = _policy(fields.get('policy'), actions.value)
     fields.setdefault('truth', 'rollouts' if env.value else 'none')
-    return logged_tasks.LoggedTaskConfig(
+    config = logged_tasks.LoggedTaskConfig(
         env_id=env.value or '', **fields, **source_fields
     )
+    return config, '' if table.value else address.value or ''
 
   return make
 

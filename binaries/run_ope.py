@@ -26,7 +26,6 @@ from srdice_tf.reports import comparison
 
 _TASK = ope_task.define()
 _SEED = common_flags.define_seed()
-_REVERB_ADDRESS = common_flags.define_reverb_address()
 _SERVER_TIMEOUT = common_flags.define_server_timeout()
 _ALGO = flags.DEFINE_list(
     'algo', ['srdice'],
@@ -39,9 +38,7 @@ _PRESET = flags.DEFINE_enum(
 )
 _NUM_SEEDS = flags.DEFINE_integer(
     'num_seeds', 1,
-    'Number of runs with data of their own, counted up from --seed.',
-    lower_bound=1,
-    upper_bound=10_000,
+    'Number of runs with data of their own, counted up from --seed.', 1, 10_000
 )
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir', None,
@@ -64,17 +61,16 @@ _HYPERPARAMETERS = common_flags.define_hyperparameters()
 
 def main(_) -> None:
   registry.check_names(_ALGO.value)
-  task = _TASK()
+  task, address = _TASK()
   has_frames = runs.has_frames(task, _SERVER_TIMEOUT.value)
   preset = presets.preset(_PRESET.value, has_frames)
-  address = '' if task.names_data else _REVERB_ADDRESS.value
   config = runs.RunConfig(
       task,
       tuple(_ALGO.value),
       preset.replace(**_HYPERPARAMETERS()),
       _SEED.value if _SEED.present else None,
       _DATASET_DIR.value or '',
-      address or '',
+      address,
       _HOLDOUT_FRACTION.value,
       data_root=_DATA_ROOT.value,
   )
@@ -85,8 +81,7 @@ def main(_) -> None:
   table = os.path.join(directory, sweep.TABLE)
   print(f'runs in       {directory} ({_PRESET.value} preset)', flush=True)
   evaluations = sweep.run(entries, table, _SERVER_TIMEOUT.value)
-  for note in dict.fromkeys(n for entry in entries for n in entry.notes):
-    print(f'note          {note}')
+  print(comparison.notes(entries), end='')
   for entry, evaluation in zip(entries, evaluations):
     print(comparison.lines(evaluation, entry.directory))
   print(comparison.text(evaluations, _VERBOSE.value))

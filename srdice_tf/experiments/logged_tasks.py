@@ -165,7 +165,8 @@ class LoggedTask:
 
   def problem(self, dataset: datasets.Dataset) -> problems.Problem:
     """Returns what estimators are built from."""
-    mdp = environments.mdp_of(self.config.env_id) if self.config.env_id else None
+    env_id = self.config.env_id
+    mdp = environments.mdp_of(env_id) if env_id else None
     return tasks.make_problem(
         self.target, dataset, self._specs, self.config.gamma, mdp
     )

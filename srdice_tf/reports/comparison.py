@@ -173,6 +173,17 @@ def _trials(evaluation: results.Evaluation, name: str, path: str) -> str:
   return f'{text_}\n{tables.format_table(list(frame.columns), rows)}'
 
 
+def notes(entries) -> str:
+  """Returns what is odd about the data of a sweep's entries, a line each."""
+  found = dict.fromkeys(note for entry in entries for note in entry.notes)
+  return ''.join(
+      textwrap.fill(
+          f'note          {note}', _COLUMNS, subsequent_indent=' ' * 14
+      ) + '\n'
+      for note in found
+  )
+
+
 def truth_lines(evaluations: Sequence[results.Evaluation]) -> str:
   """Returns a line on the truth; on each, if it is not the same for all."""
   found = [

@@ -28,8 +28,8 @@ def act(states):
 """
 
 
-def _arrays(seed=0, keep=lambda episode: True):
-  episodes = list(filter(keep, walk.dataset(seed).to_episodes()))
+def _arrays(seed=0):
+  episodes = walk.dataset(seed).to_episodes()
   lengths = [len(each.rewards) for each in episodes]
   is_last = np.concatenate([np.arange(n) == n - 1 for n in lengths])
   join = lambda parts: np.concatenate(list(parts))
@@ -139,12 +139,12 @@ def test_data_have_one_place_and_one_seed(place):
 
 
 def test_what_makes_an_evaluation_wrong_is_an_error(place):
-  arrays = _arrays(keep=lambda episode: not episode.is_terminal)
-  # Each episode is said to end where it was cut.
-  arrays['terminals'] |= arrays.pop('timeouts')
+  arrays = _arrays()
+  arrays['rewards'][:] = 0.0
   np.savez(place / 'logs.npz', **arrays)
-  with pytest.raises(errors.UserError, match='data=.*accept=time_limit'):
+  with pytest.raises(errors.UserError, match='data=.*accept=no_rewards'):
     _run(place)
+  assert _run(place, accept='no_rewards')['linear_srdice'].value == 0.0
 
 
 def test_returns_of_the_logged_episodes():

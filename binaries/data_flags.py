@@ -1,0 +1,75 @@
+"""Flags of binaries that read data which were logged elsewhere."""
+
+from collections.abc import Callable
+
+from absl import flags
+
+from binaries import common_flags
+
+# The caller's module, not this one, owns the flags defined here.
+flags.disclaim_key_flags()
+
+
+def define_data_source() -> Callable[[], dict]:
+  """Defines --data, --columns and --accept: data that were logged elsewhere.
+
+  Returns:
+    A function that gives data, columns and accept, those that were set.
+  """
+  data = common_flags.define(
+      'data',
+      flags.DEFINE_string,
+      None,
+      'Logged data: a file of arrays (.npz; .hdf5 as of D4RL), a table (.csv, '
+      '.parquet) with --columns, minari:ID, or a directory or file of Minari, '
+      'RLDS, TF-Agents (TFRecord) or collect_dataset.py. Only read.',
+  )
+  columns = common_flags.define(
+      'columns',
+      flags.DEFINE_string,
+      None,
+      'Which columns of a table are what, such as '
+      'state=x+y,action=a,reward=r,episode=id,terminal=done.',
+  )
+  accept = common_flags.define(
+      'accept',
+      flags.DEFINE_list,
+      None,
+      'Errors of check_data.py that are right in these data, by name, such as '
+      'time_limit where a task does end after a fixed number of steps; they '
+      'become warnings.',
+  )
+  def given() -> dict:
+    return common_flags.given({'data': data, 'columns': columns})() | (
+        {'accept': ','.join(accept.value)} if accept.value else {}
+    )
+
+  return given
+
+
+def check_given(*names: str):
+  """Raises a flag error if one of these flags was not given."""
+  for name in names:
+    if flags.FLAGS[name].value is None:
+      raise flags.Error(f'flag --{name} must be given')
+
+
+def define_target_actions() -> flags.FlagHolder[str]:
+  return common_flags.define(
+      'target_actions',
+      flags.DEFINE_string,
+      None,
+      "File of the target policy's actions at s' of each transition "
+      '(next_actions) and at s0 of each episode (initial_actions) of --data, '
+      '.npz, for those who cannot give the policy itself; instead of --policy.',
+  )
+
+
+def define_reverb_table() -> flags.FlagHolder[str]:
+  return common_flags.define(
+      'reverb_table',
+      flags.DEFINE_string,
+      None,
+      "Table of the server at --reverb_address that TF-Agents' own observers "
+      'fill; default: the server is one of replay_server.py.',
+  )

@@ -1,0 +1,57 @@
+"""Tests for what run_ope.py is to evaluate, from its flags."""
+
+from absl import flags
+from absl.testing import flagsaver
+import pytest
+
+from binaries import ope_task
+from srdice_tf.experiments import logged_tasks
+from srdice_tf.experiments import tasks
+
+_MAKE = ope_task.define()
+
+
+def _made(**values):
+  flags.FLAGS.mark_as_parsed()
+  with flagsaver.flagsaver(**values):
+    return _MAKE()
+
+
+def test_an_environment():
+  config, address = _made(env='Hopper-v4', setting='easy')
+  assert config == tasks.TaskConfig('Hopper-v4', setting='easy')
+  assert address == ''
+
+
+def test_logged_data_need_no_environment():
+  config, _ = _made(data='logs.npz', policy='module:act', accept=['pieces'])
+  assert config == logged_tasks.LoggedTaskConfig(
+      'logs.npz', 'module:act', truth='none', accept='pieces'
+  )
+  config, _ = _made(data='logs.npz', target_actions='a.npz', truth='2.5')
+  assert config.policy == 'a.npz' and config.truth == '2.5'
+  config, _ = _made(data='logs.npz', policy='p', env='Hopper-v4')
+  assert config.env_id == 'Hopper-v4' and config.truth == 'rollouts'
+
+
+def test_a_server_of_tf_agents():
+  config, address = _made(
+      reverb_address='localhost:8000', reverb_table='episodes', policy='p'
+  )
+  assert config.data == 'reverb:localhost:8000/episodes' and address == ''
+
+
+@pytest.mark.parametrize(
+    'values, message',
+    [
+        ({}, '--env must be given, or --data'),
+        ({'env': 'Hopper-v4', 'columns': 'state=x'}, '--columns is for --data'),
+        ({'data': 'x', 'policy': 'p', 'epsilon': 0.1}, '--epsilon is for data'),
+        ({'data': 'x'}, 'one of --policy'),
+        ({'data': 'x', 'policy': 'p', 'target_actions': 'a'}, 'one of'),
+        ({'reverb_table': 't'}, '--reverb_table is for --reverb_address'),
+    ],
+)
+def test_flags_that_do_not_go_together(values, message):
+  with pytest.raises(flags.Error, match=message):
+    _made(**values)
