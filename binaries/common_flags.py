@@ -300,6 +300,18 @@ def define_hyperparameters() -> Callable[[], dict]:
   return _given(holders)
 
 
+def define_fail_on() -> flags.FlagHolder[str]:
+  """Defines --fail_on, from which verdict on a program fails."""
+  return _define(
+      'fail_on',
+      flags.DEFINE_enum,
+      'never',
+      'Exit with the code 4, after everything is written, if the verdict is '
+      'this one or worse: for pipelines.',
+      enum_values=['never', 'unsure', 'do_not_use'],
+  )
+
+
 def define_fields(*config_classes) -> Callable[[], dict]:
   """Defines a flag for each field of dataclasses, which may share fields.
 

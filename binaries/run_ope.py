@@ -22,6 +22,7 @@ from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
 from srdice_tf.experiments import tasks
 from srdice_tf.reports import comparison
+from srdice_tf.reports import judgements
 
 _ENV = common_flags.define_env()
 _TASK = common_flags.define_task()
@@ -39,9 +40,7 @@ _PRESET = flags.DEFINE_enum(
 )
 _NUM_SEEDS = flags.DEFINE_integer(
     'num_seeds', 1,
-    'Number of runs with data of their own, counted up from --seed.',
-    lower_bound=1,
-    upper_bound=10_000,
+    'Number of runs with data of their own, counted up from --seed.', 1, 10_000
 )
 _DATASET_DIR = flags.DEFINE_string(
     'dataset_dir', None,
@@ -51,11 +50,11 @@ _DATASET_DIR = flags.DEFINE_string(
 )
 _DATA_ROOT = common_flags.define_data_root()
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None,
-    'Directory of the runs, each below it with the name of its task and its'
-    ' seed; default: runs/<preset>.',
+    'output_dir', None, 'Directory of the runs, each below it with the name of'
+    ' its task and its seed; default: runs/<preset>.',
 )
 _HOLDOUT_FRACTION = common_flags.define_holdout_fraction()
+_FAIL_ON = common_flags.define_fail_on()
 _VERBOSE = flags.DEFINE_boolean(
     'verbose', False, 'Print times and smoothed errors in a table of their own.'
 )
@@ -85,7 +84,8 @@ def main(_) -> None:
   for entry, evaluation in zip(entries, evaluations):
     print(comparison.lines(evaluation, entry.directory))
   print(comparison.text(evaluations, _VERBOSE.value))
-  print(f'\n{comparison.truth_lines(evaluations)}')
+  print(f'\n{judgements.lines(evaluations)}\n')
+  print(comparison.truth_lines(evaluations))
   print(comparison.behaviour_lines(evaluations))
   picture = os.path.join(directory, 'curve.png')
   comparison.plot(evaluations, picture)
@@ -93,6 +93,7 @@ def main(_) -> None:
   print(f'all numbers   {table}')
   print(f'next          tensorboard --logdir={directory}')
   comparison.check_finite(evaluations, directory)
+  judgements.check(evaluations, _FAIL_ON.value, directory)
 
 
 if __name__ == '__main__':

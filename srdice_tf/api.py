@@ -19,6 +19,7 @@ from srdice_tf.data import episode_rows
 from srdice_tf.estimators import interface
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
+from srdice_tf.evaluation import support
 from srdice_tf.experiments import arguments
 from srdice_tf.experiments import fitting
 from srdice_tf.experiments import tasks
@@ -86,7 +87,7 @@ def evaluate(
   fit = fitting.Fit(estimators)
   fit.train(show=progress)
   return results.Evaluation(
-      methods=fit.found(),
+      methods=fit.found(support.of_policy(data, policy, seed).far_share),
       gamma=gamma,
       seed=seed,
       num_transitions=data.num_transitions,

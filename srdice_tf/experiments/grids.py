@@ -16,6 +16,7 @@ from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf.evaluation import intervals
 from srdice_tf.experiments import runs
+from srdice_tf.policies import loading
 from srdice_tf.policies import weights
 
 
@@ -128,6 +129,21 @@ def _atari(title: str, setting: str, *agents: str) -> Experiment:
       _games(*agents),
       (Point(task={'setting': setting}),),
       num_seeds=3,
+  )
+
+
+def _checkpoint(name: str, setting: str, logged: str = '') -> Point:
+  """Returns the evaluation of a shipped policy, on data of its own or not."""
+  shipped = f'{loading.PRETRAINED}:'.__add__
+  return Point(
+      f'{name}_{setting}' + (f'_of_{logged}' if logged else ''),
+      {
+          'policy': shipped(name),
+          'behaviour_policy': shipped(logged or name),
+          'setting': setting,
+          'num_transitions': 20_000,
+          'truth_episodes': 30,
+      },
   )
 
 
@@ -295,6 +311,33 @@ EXPERIMENTS: dict[str, Experiment] = {
         STUDY.env_ids,
         (Point(task=_HARD, values={'select': 'flow'}),),
         num_seeds=STUDY.num_seeds,
+    ),
+    'verdict': Experiment(
+        'Whether the verdicts are right, on policies of four strengths',
+        ('srdice', 'srdice_closed', 'deep_td', 'linear_srdice'),
+        environments.CONTINUOUS_TASKS,
+        tuple(
+            _checkpoint(name, setting)
+            for name in ('weak', 'medium', 'good', weights.BEST)
+            for setting in ('hard', 'easy')
+        )
+        # Data that hardly have what the policy does.
+        + (_checkpoint(weights.BEST, 'hard', 'weak'),),
+        num_seeds=1,
+        # Smaller networks, fewer steps and faster rates than the preset quick.
+        scaled={
+            'desk': {
+                'hidden_units': 128,
+                'num_features': 128,
+                'encoder_steps': 2_000,
+                'successor_steps': 6_000,
+                'updates': 6_000,
+                'ratio_batch_size': 512,
+                'learning_rate': 1e-3,
+                'tau': 0.04,
+                'ratio_learning_rate': 5e-3,
+            }
+        },
     ),
 }
 
