@@ -302,13 +302,15 @@ def define_hyperparameters() -> Callable[[], dict]:
 
 def define_fail_on() -> flags.FlagHolder[str]:
   """Defines --fail_on, from which verdict on a program fails."""
+  grades = ['never', 'unsure', 'do_not_use']
   return _define(
       'fail_on',
-      flags.DEFINE_enum,
+      lambda name, default, text: flags.DEFINE_enum(
+          name, default, grades, text
+      ),
       'never',
       'Exit with the code 4, after everything is written, if the verdict is '
       'this one or worse: for pipelines.',
-      enum_values=['never', 'unsure', 'do_not_use'],
   )
 
 

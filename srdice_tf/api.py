@@ -73,7 +73,7 @@ def evaluate(
 
   Returns:
     An Evaluation with a MethodResult for each of `algos`: value, interval,
-    ratios, diagnostics, flow residual and the fitted estimator.
+    ratios, diagnostics, flow residual, a verdict and the fitted estimator.
 
   Raises:
     UserError: if data or arguments cannot be used.

@@ -57,7 +57,8 @@ def text(
 
 def _estimates(evaluations) -> str:
   errors = _ERRORS if evaluations[0].truth is not None else {}
-  columns = 'method', 'estimate', 'low 95%', 'high 95%', *errors, 'verdict'
+  grades = ['verdict'] if judgements.grade(evaluations) else []
+  columns = 'method', 'estimate', 'low 95%', 'high 95%', *errors, *grades
   rows = []
   for name, same, frame in _by_method(evaluations):
     interval = intervals.over_seeds(
@@ -68,7 +69,7 @@ def _estimates(evaluations) -> str:
         _mean(frame, 'value'),
         *(interval or (None, None)),
         *(_mean(frame, key) for key in errors.values()),
-        judgements.column(same),
+        *(judgements.column(same) for _ in grades),
     ])
     if len(same) > 1:
       rows.append([
@@ -77,7 +78,7 @@ def _estimates(evaluations) -> str:
           None,
           None,
           *(_deviation(frame, key) for key in errors.values()),
-          None,
+          *(None for _ in grades),
       ])
   _as_percent(rows, columns)
   return tables.format_table(columns, rows)
