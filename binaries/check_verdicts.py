@@ -1,7 +1,8 @@
 """Compares verdicts with the truth, on runs that have both.
 
-  python binaries/run_experiment.py --experiment=verdict
   python binaries/check_verdicts.py --runs=runs/experiments/desk/verdict
+
+The runs are those of run_experiment.py --experiment=verdict, or any others.
 """
 
 from srdice_tf.logging import quiet

@@ -12,7 +12,7 @@ from srdice_tf import results
 
 
 @dataclasses.dataclass(frozen=True)
-class Rule:
+class Threshold:
   """What a number of the evidence says.
 
   Attributes:
@@ -39,36 +39,36 @@ class Rule:
 
 
 RULES = (
-    Rule(
+    Threshold(
         'far_share', 0.05, 0.3,
         '{value:.0%} of the actions of the policy are far from any logged one',
     ),
-    Rule(
+    Threshold(
         'effective_share', 0.1, 0.02,
         'the ratios leave {value:.1%} of the data to count on',
         is_share_of_good=True,
     ),
-    Rule(
+    Threshold(
         'mass_gap', 0.1, 0.3,
         'the ratios miss their own mass by {value:.0%}',
     ),
-    Rule(
+    Threshold(
         'flow_excess', 5.0, 20.0,
         'the flow residual is {value:.1f} times its sampling noise',
     ),
-    Rule(
+    Threshold(
         'theorem_4_gap', 0.05, 0.3,
         'it is {value:.0%} from what theorem 4 says is the same',
     ),
-    Rule(
+    Threshold(
         'disagreement', 0.1, 0.5,
         'it is {value:.0%} from what methods trained apart say',
     ),
-    Rule(
+    Threshold(
         'standard_error', 0.05, 0.2,
         'its standard error is {value:.0%}',
     ),
-    Rule(
+    Threshold(
         'drift', 0.05, 0.3,
         'it still moves by {value:.0%}: more updates are needed',
     ),

@@ -123,9 +123,8 @@ class Fit:
     )
     noise = None if result.diverged else estimator.flow_noise()
     measured = evidence.measure(result, found.values(), logged, noise)
-    return dataclasses.replace(
-        result, evidence=measured, verdict=verdicts.judge(result.value, measured)
-    )
+    verdict = verdicts.judge(result.value, measured)
+    return dataclasses.replace(result, evidence=measured, verdict=verdict)
 
   def _result(self, name: str) -> results.MethodResult:
     estimator = self._estimators[name]
