@@ -89,7 +89,7 @@ class RatioDiagnostics:
 
 
 @dataclasses.dataclass(frozen=True)
-class Evidence:
+class EstimateEvidence:
   """What speaks for or against an estimate, measured without the truth.
 
   None where it is not known. Relative is to the estimate, or to a tenth of the
@@ -196,7 +196,7 @@ class MethodResult:
   lines: tuple[str, ...] = ()
   trials: tuple[Mapping[str, Any], ...] = ()
   curve: Curve = Curve()
-  evidence: Evidence | None = None
+  evidence: EstimateEvidence | None = None
   verdict: Verdict | None = None
   ratios: np.ndarray | None = dataclasses.field(
       default=None, repr=False, compare=False
@@ -332,7 +332,7 @@ def _method(fields: dict) -> MethodResult:
       'lines': tuple(fields['lines']),
       'trials': tuple(fields['trials']),
       'curve': Curve(**{k: tuple(v) for k, v in fields['curve'].items()}),
-      'evidence': evidence and Evidence(**evidence),
+      'evidence': evidence and EstimateEvidence(**evidence),
       'verdict': verdict and Verdict(
           verdict['grade'], tuple(verdict['reasons'])
       ),

@@ -25,7 +25,7 @@ _SRDICE = results.MethodResult(
     lines=('closed form 1.25',),
     trials=({'features': 'random', 'estimate': 1.0},),
     curve=results.Curve((1000, 2000), (1.0, 1.5)),
-    evidence=results.Evidence(effective_share=0.5, mass_gap=0.25),
+    evidence=results.EstimateEvidence(effective_share=0.5, mass_gap=0.25),
     verdict=results.Verdict('unsure', ('the mass is off', 'few data')),
     ratios=np.ones(9),
     estimator=object(),

@@ -36,7 +36,7 @@ def measure(
     others: Collection[results.MethodResult],
     logged: LoggedFacts,
     flow_noise: float | None = None,
-) -> results.Evidence:
+) -> results.EstimateEvidence:
   """Returns the evidence on what one method found.
 
   Args:
@@ -49,7 +49,7 @@ def measure(
   unit = scale(result.value, deviation)
   values = [other.value for other in others if is_independent(result, other)]
   differences = np.abs(np.array(values) - result.value) / unit
-  return results.Evidence(
+  return results.EstimateEvidence(
       **_of_ratios(result, logged),
       flow_excess=_quotient(result.flow_residual, flow_noise),
       theorem_4_gap=_theorem_gap(result, unit),

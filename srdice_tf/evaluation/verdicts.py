@@ -16,7 +16,7 @@ class Threshold:
   """What a number of the evidence says.
 
   Attributes:
-    field: of results.Evidence.
+    field: of results.EstimateEvidence.
     unsure: from here on the estimate is unsure.
     do_not_use: from here on it is not to be used.
     words: what is wrong then, with the {value}.
@@ -75,7 +75,7 @@ RULES = (
 )
 
 
-def judge(value: float, evidence: results.Evidence) -> results.Verdict:
+def judge(value: float, evidence: results.EstimateEvidence) -> results.Verdict:
   """Returns the worst of what the rules say.
 
   Without a method trained apart, nothing but the estimate's own assumptions

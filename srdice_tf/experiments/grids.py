@@ -320,7 +320,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         'Whether verdicts are right, on policies of four strengths',
         ('srdice', 'srdice_closed', 'deep_td', 'linear_srdice'),
         # Returns of the short tasks differ more between start states.
-        points=(*_checkpoints(_SHORT, 200), *_checkpoints(_LOCOMOTION, 30)),
+        points=(*_checkpoints(_LOCOMOTION, 30), *_checkpoints(_SHORT, 200)),
         num_seeds=1, scaled={'desk': _FAST},
     ),
 }

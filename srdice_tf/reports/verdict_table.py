@@ -21,7 +21,7 @@ from srdice_tf.reports import tables
 FIT, REPORT = 'fit', 'report'
 RECOMMENDED = 'recommended'
 TOLERANCE = 0.1  # The relative error of a right estimate.
-_EVIDENCE = tuple(f.name for f in dataclasses.fields(results.Evidence))
+_EVIDENCE = tuple(f.name for f in dataclasses.fields(results.EstimateEvidence))
 
 
 def half(env_id: str, label: str) -> str:

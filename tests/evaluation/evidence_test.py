@@ -96,4 +96,4 @@ def test_near_zero_the_rewards_are_the_unit():
 
 def test_what_a_method_lacks_is_not_known():
   found = evidence.measure(_method('deep_td', 1.0), (), _facts())
-  assert found == results.Evidence(reward_deviation=1.0)
+  assert found == results.EstimateEvidence(reward_deviation=1.0)

@@ -7,7 +7,7 @@ import pytest
 from srdice_tf import results
 from srdice_tf.evaluation import verdicts
 
-_GOOD = results.Evidence(
+_GOOD = results.EstimateEvidence(
     effective_share=0.9,
     largest_ratio=2.0,
     mass_gap=0.0,
@@ -50,7 +50,7 @@ def test_each_threshold_changes_the_grade(rule):
 
 
 def test_rules_are_of_evidence_and_say_the_number():
-  fields = {field.name for field in dataclasses.fields(results.Evidence)}
+  fields = {f.name for f in dataclasses.fields(results.EstimateEvidence)}
   for rule in verdicts.RULES:
     assert rule.field in fields and '{value' in rule.words
 
@@ -64,9 +64,9 @@ def test_the_worst_decides_and_all_reasons_are_told():
 
 
 def test_what_is_not_known_says_nothing_but_others_are_needed():
-  known = results.Evidence(disagreement=0.0)
+  known = results.EstimateEvidence(disagreement=0.0)
   assert verdicts.judge(1.0, known).grade == 'usable'
-  assert verdicts.judge(1.0, results.Evidence()).grade == 'unsure'
+  assert verdicts.judge(1.0, results.EstimateEvidence()).grade == 'unsure'
 
 
 def test_what_diverged_is_not_to_be_used():

@@ -18,7 +18,7 @@ _TASK = {
 def _record(env_id, error, truth=hand_made.TRUTH, task=_TASK, **evidence):
   known = {'disagreement': 0.0, 'reward_deviation': 1.0, **evidence}
   result = results.MethodResult(
-      'srdice', 2.0 + 2.0 * error, evidence=results.Evidence(**known)
+      'srdice', 2.0 + 2.0 * error, evidence=results.EstimateEvidence(**known)
   )
   found = results.Evaluation(
       {'srdice': result}, 0.99, 0, env_id, 'hard', truth=truth
