@@ -53,6 +53,9 @@ _SYSTEM_ERRORS = (
     errno.EROFS,
 )
 
+# Exit codes of errors after which all is written.
+_WRITTEN = {errors.NotFiniteError: 3, errors.VerdictError: 4}
+
 
 class _Terminated(KeyboardInterrupt):
   """SIGTERM; cleaned up after like Ctrl-C."""
@@ -62,8 +65,8 @@ def run(main: _Main) -> None:
   """Parses the flags, calls `main` and exits.
 
   Exits with 0 or what `main` returns; 2 if flags are wrong; 1 for a UserError
-  or a full disk; 3 if all is written but a result is no finite number; 130 on
-  Ctrl-C; 143 on SIGTERM.
+  or a full disk; if all is written, 3 if a result is no finite number and 4 if
+  the verdict is as bad as --fail_on says; 130 on Ctrl-C; 143 on SIGTERM.
 
   Args:
     main: called as absl's app.run calls it, with the program's name in a
@@ -83,8 +86,7 @@ def run(main: _Main) -> None:
     message = _MISSING.sub(r'flag --\1 must be given', str(error))
     code = _fail(f'error: {message}', 2)
   except errors.UserError as error:
-    is_written = isinstance(error, errors.NotFiniteError)
-    code = _fail(f'error: {_with_flags(error)}', 3 if is_written else 1)
+    code = _fail(f'error: {_with_flags(error)}', _WRITTEN.get(type(error), 1))
     if error.details:
       print(error.details, file=sys.stderr)
   except Exception as error:

@@ -309,6 +309,20 @@ def define_hyperparameters() -> Callable[[], dict]:
   return given(holders)
 
 
+def define_fail_on() -> flags.FlagHolder[str]:
+  """Defines --fail_on, from which verdict on a program fails."""
+  grades = ['never', 'unsure', 'do_not_use']
+  return _define(
+      'fail_on',
+      lambda name, default, text: flags.DEFINE_enum(
+          name, default, grades, text
+      ),
+      'never',
+      'Exit with the code 4, after everything is written, if the verdict is '
+      'this one or worse: for pipelines.',
+  )
+
+
 def define_fields(*config_classes) -> Callable[[], dict]:
   """Defines a flag for each field of dataclasses, which may share fields.
 

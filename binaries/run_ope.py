@@ -23,6 +23,7 @@ from srdice_tf.experiments import grids
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
 from srdice_tf.reports import comparison
+from srdice_tf.reports import judgements
 
 _TASK = ope_task.define()
 _SEED = common_flags.define_seed()
@@ -48,11 +49,11 @@ _DATASET_DIR = flags.DEFINE_string(
 )
 _DATA_ROOT = common_flags.define_data_root()
 _OUTPUT_DIR = flags.DEFINE_string(
-    'output_dir', None,
-    'Directory of the runs, each below it with the name of its task and its'
-    ' seed; default: runs/<preset>.',
+    'output_dir', None, 'Directory of the runs, each below it with the name of'
+    ' its task and its seed; default: runs/<preset>.',
 )
 _HOLDOUT_FRACTION = common_flags.define_holdout_fraction()
+_FAIL_ON = common_flags.define_fail_on()
 _VERBOSE = flags.DEFINE_boolean(
     'verbose', False, 'Print times and smoothed errors in a table of their own.'
 )
@@ -85,7 +86,8 @@ def main(_) -> None:
   for entry, evaluation in zip(entries, evaluations):
     print(comparison.lines(evaluation, entry.directory))
   print(comparison.text(evaluations, _VERBOSE.value))
-  print(f'\n{comparison.truth_lines(evaluations)}')
+  print(f'\n{judgements.lines(evaluations)}\n')
+  print(comparison.truth_lines(evaluations))
   print(comparison.behaviour_lines(evaluations))
   print(comparison.unit_lines(evaluations))
   picture = os.path.join(directory, 'curve.png')
@@ -94,6 +96,7 @@ def main(_) -> None:
   print(f'all numbers   {table}')
   print(f'next          tensorboard --logdir={directory}')
   comparison.check_finite(evaluations, directory)
+  judgements.check(evaluations, _FAIL_ON.value, directory)
 
 
 if __name__ == '__main__':

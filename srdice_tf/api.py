@@ -21,6 +21,7 @@ from srdice_tf.estimators import interface
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.evaluation import returns
+from srdice_tf.evaluation import support
 from srdice_tf.experiments import arguments
 from srdice_tf.experiments import fitting
 from srdice_tf.experiments import logged_arguments
@@ -79,7 +80,7 @@ def evaluate(
 
   Returns:
     An Evaluation with a MethodResult for each of `algos`: value, interval,
-    ratios, diagnostics, flow residual and the fitted estimator.
+    ratios, diagnostics, flow residual, a verdict and the fitted estimator.
 
   Raises:
     UserError: if data or arguments cannot be used.
@@ -93,7 +94,7 @@ def evaluate(
   fit = fitting.Fit(estimators)
   fit.train(show=progress)
   return results.Evaluation(
-      methods=fit.found(),
+      methods=fit.found(support.of_policy(data, policy, seed).far_share),
       gamma=gamma,
       seed=seed,
       num_transitions=data.num_transitions,

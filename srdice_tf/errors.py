@@ -42,6 +42,10 @@ class NotFiniteError(_Message):
   """All is written, but not each result is a finite number."""
 
 
+class VerdictError(_Message):
+  """All is written, but the verdict is not good enough for who asked."""
+
+
 def at(where: str, found: str, expected: str = '') -> UserError:
   """Returns the error of a place, which reads 'where: found; expected'.
 

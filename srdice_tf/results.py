@@ -15,6 +15,8 @@ import numpy as np
 from srdice_tf import errors
 
 VERSION = 1
+# The grades of a verdict, the best first.
+USABLE, UNSURE, DO_NOT_USE = GRADES = 'usable', 'unsure', 'do_not_use'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +100,58 @@ class RatioDiagnostics:
 
 
 @dataclasses.dataclass(frozen=True)
+class EstimateEvidence:
+  """What speaks for or against an estimate, measured without the truth.
+
+  None where it is not known. Relative is to the estimate, or to a tenth of the
+  rewards' deviation where that is larger.
+
+  Attributes:
+    effective_share: how many equally weighted transitions say as much as the
+      weighted ones, relative to all.
+    largest_ratio: of the density ratios.
+    mass_gap: by how much the ratios miss their own mass: the flow with f = 1,
+      |E_D[ratio (1 - gamma not_done)] / (1-gamma) - 1|.
+    flow_excess: the flow residual in units of its own sampling noise.
+    theorem_4_gap: relative difference to the value that theorem 4 (in tables
+      theorem 2) says is the same.
+    disagreement: relative difference to the median of the methods that share
+      no training with it.
+    nearest_method: the same, to the nearest of them.
+    standard_error: of the estimate, relative.
+    drift: relative change of the estimate in the last quarter of its curve.
+    far_share: share of the target policy's actions that are far from any
+      logged one.
+    reward_deviation: standard deviation of the logged rewards.
+  """
+
+  effective_share: float | None = None
+  largest_ratio: float | None = None
+  mass_gap: float | None = None
+  flow_excess: float | None = None
+  theorem_4_gap: float | None = None
+  disagreement: float | None = None
+  nearest_method: float | None = None
+  standard_error: float | None = None
+  drift: float | None = None
+  far_share: float | None = None
+  reward_deviation: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+  """Whether an estimate can be used.
+
+  Attributes:
+    grade: one of GRADES.
+    reasons: for it, in plain words.
+  """
+
+  grade: str
+  reasons: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Curve:
   """How the estimate of a method went while it was trained.
 
@@ -132,6 +186,8 @@ class MethodResult:
     lines: the same as a person reads them.
     trials: the settings that were tried, the best first.
     curve: the estimates while it was trained.
+    evidence: what speaks for or against it; None in results of before.
+    verdict: whether it can be used; None likewise.
     ratios: [n] density ratios of the transitions; None without ratios. Not
       part of result.json, nor is the next.
     estimator: the fitted estimator, which can be used on.
@@ -151,6 +207,8 @@ class MethodResult:
   lines: tuple[str, ...] = ()
   trials: tuple[Mapping[str, Any], ...] = ()
   curve: Curve = Curve()
+  evidence: EstimateEvidence | None = None
+  verdict: Verdict | None = None
   ratios: np.ndarray | None = dataclasses.field(
       default=None, repr=False, compare=False
   )
@@ -212,6 +270,13 @@ class Evaluation:
   def __getitem__(self, method: str) -> MethodResult:
     return self.methods[method]
 
+  @property
+  def recommended(self) -> MethodResult | None:
+    """The first of the methods with the best grade; None without verdicts."""
+    judged = [m for m in self.methods.values() if m.verdict is not None]
+    rank = lambda result: GRADES.index(result.verdict.grade)
+    return min(judged, key=rank, default=None)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RandomRewards:
@@ -251,6 +316,9 @@ def to_json(evaluation: Evaluation) -> dict:
   methods = [_plain(result) for result in evaluation.methods.values()]
   fields = _plain(dataclasses.replace(evaluation, methods={}))
   content = {'version': VERSION, **fields, 'methods': methods}
+  best = evaluation.recommended
+  if best is not None:  # Follows from the methods; for those who read JSON.
+    content |= {'recommended': best.method, 'grade': best.verdict.grade}
   content = json.loads(json.dumps(content))
   return {**content, 'checksum': _checksum(content)}
 
@@ -277,6 +345,8 @@ def from_json(content: Mapping, where: str, advice: str) -> Evaluation:
         where, 'was cut short or edited, its checksum does not fit', advice
     )
   methods = [_method(each) for each in fields.pop('methods')]
+  for name in ('recommended', 'grade'):
+    fields.pop(name, None)
   for name in ('truth', 'behaviour'):
     fields[name] = fields[name] and PolicyValue(**fields[name])
   logged = fields.get('logged')
@@ -288,6 +358,8 @@ def from_json(content: Mapping, where: str, advice: str) -> Evaluation:
 
 def _method(fields: dict) -> MethodResult:
   diagnostics, interval = fields['diagnostics'], fields['interval']
+  # Results of before have neither.
+  evidence, verdict = fields.get('evidence'), fields.get('verdict')
   return MethodResult(**{
       **fields,
       'diagnostics': diagnostics and RatioDiagnostics(**diagnostics),
@@ -295,6 +367,10 @@ def _method(fields: dict) -> MethodResult:
       'lines': tuple(fields['lines']),
       'trials': tuple(fields['trials']),
       'curve': Curve(**{k: tuple(v) for k, v in fields['curve'].items()}),
+      'evidence': evidence and EstimateEvidence(**evidence),
+      'verdict': verdict and Verdict(
+          verdict['grade'], tuple(verdict['reasons'])
+      ),
   })
 
 

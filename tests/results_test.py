@@ -25,6 +25,8 @@ _SRDICE = results.MethodResult(
     lines=('closed form 1.25',),
     trials=({'features': 'random', 'estimate': 1.0},),
     curve=results.Curve((1000, 2000), (1.0, 1.5)),
+    evidence=results.EstimateEvidence(effective_share=0.5, mass_gap=0.25),
+    verdict=results.Verdict('unsure', ('the mass is off', 'few data')),
     ratios=np.ones(9),
     estimator=object(),
 )
@@ -51,17 +53,26 @@ def test_json_and_back():
   assert found['srdice'].curve.estimates == (1.0, 1.5)
   assert found['srdice'].ratios is None and found['srdice'].estimator is None
   assert found.truth == TRUTH and found.behaviour is None
+  assert found['srdice'].verdict.reasons == ('the mass is off', 'few data')
 
 
-def test_results_of_before_have_no_phases():
+def test_the_grade_of_the_recommended_method_stands_at_the_top():
+  content = _written()
+  assert (content['recommended'], content['grade']) == ('srdice', 'unsure')
+
+
+def test_results_of_before_have_neither_phases_nor_verdicts():
   content = _written()
   for method in content['methods']:
-    del method['phase_seconds']
-  content.pop('checksum')
+    for name in ('phase_seconds', 'evidence', 'verdict'):
+      del method[name]
+  for name in ('recommended', 'grade', 'checksum'):
+    content.pop(name)
   content['checksum'] = results._checksum(content)
   found = results.from_json(content, 'result.json', 'remove it')
   assert found['srdice'].seconds == 4.0
   assert found['srdice'].phase_seconds == {}
+  assert found['srdice'].evidence is None and found.recommended is None
 
 
 def test_numbers_that_are_not_finite_survive():

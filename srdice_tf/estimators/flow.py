@@ -25,6 +25,7 @@ NUM_FUNCTIONS = 200
 _SCALES = (0.125, 0.25, 0.5)
 _MOST_TRANSITIONS = 50_000  # The most that trained ratios are scored on.
 _CHUNK = 1024  # Transitions whose functions are computed together.
+_NUM_DRAWS = 100  # Of the bootstrap for the sampling noise.
 _SEED = 20_210_718  # Fixed, so that all runs have the same functions.
 
 
@@ -107,13 +108,14 @@ class FlowTest:
         expectations, feature_maps.standardisation(problem)
     )
     self._gamma = problem.gamma
+    self._episodes = problem.episodes
     self._differences = problems.map_chunks(
         functions.differences, problem.size, _CHUNK
     )  # [n / every, J]
-    starts = problems.map_chunks(
+    self._each_start = problems.map_chunks(
         functions.starts, problem.num_starts, _CHUNK
     )  # [m, J]
-    self._starts = tf.reduce_mean(starts, 0)  # [J]
+    self._starts = tf.reduce_mean(self._each_start, 0)  # [J]
     memory.give_back()
 
   def residual(self, ratios) -> float:
@@ -122,3 +124,34 @@ class FlowTest:
     means = tf.linalg.matvec(self._differences, ratios, transpose_a=True)
     means /= float(self._differences.shape[0])  # [J]
     return float(losses.flow_residual(means, self._starts, self._gamma))
+
+  def noise(self, ratios) -> float | None:
+    """Returns how large the residual of ratios [n] is by chance alone.
+
+    By a bootstrap that draws episodes and start states; None if there is but
+    one episode.
+    """
+    ratios = tf.cast(ratios[:: self._every], tf.float32)
+    _, index = np.unique(self._episodes, return_inverse=True)
+    counts = np.bincount(index).astype(np.float64)  # [E]
+    if len(counts) < 2:
+      return None
+    sums = tf.math.unsorted_segment_sum(
+        self._differences * ratios[:, None], index, len(counts)
+    )  # [E, J]
+    rng = np.random.default_rng(_SEED)
+    drawn = _draws(rng, len(counts))  # [R, E]
+    starts = _draws(rng, len(self._each_start)) @ self._each_start.numpy()
+    starts /= len(self._each_start)  # [R, J]
+    means = (drawn @ sums.numpy()) / (drawn @ counts)[:, None]  # [R, J]
+    missed = means - (1.0 - self._gamma) * starts  # [R, J]
+    # A bootstrap of n units has the variance with n, not with n - 1.
+    correction = len(counts) / (len(counts) - 1)
+    return float(np.sqrt(correction * missed.var(axis=0).mean()))
+
+
+def _draws(rng: np.random.Generator, size: int) -> np.ndarray:
+  """Returns how often each of `size` units is drawn, [R, size]."""
+  return rng.multinomial(size, np.full(size, 1.0 / size), _NUM_DRAWS).astype(
+      np.float64
+  )

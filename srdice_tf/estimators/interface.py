@@ -97,6 +97,10 @@ class Estimator(tf.Module):
     """Returns by how much its ratios miss the flow; None without ratios."""
     return None
 
+  def flow_noise(self) -> float | None:
+    """Returns how large its flow residual is by chance; None if not known."""
+    return None
+
   def details(self) -> dict[str, float]:
     """Returns further results of the finished estimator, by name."""
     return {}
@@ -205,8 +209,17 @@ class RatioEstimator(Estimator):
     flow_test = self.shared.flow_test
     if flow_test is None:
       return None
+    scored_on = FITTED if self.shared.held_out is None else HELD_OUT
+    return FlowScore(flow_test.residual(self._scored_ratios()), scored_on)
+
+  def flow_noise(self):
+    flow_test = self.shared.flow_test
+    return flow_test and flow_test.noise(self._scored_ratios())
+
+  def _scored_ratios(self) -> tf.Tensor:
+    """Returns the ratios of the data that the flow test is of."""
     if self.shared.held_out is None:
-      return FlowScore(flow_test.residual(self.ratios()), FITTED)
+      return self.ratios()
     if self._over_held_out is None:
       self._over_held_out = self.ratio_of(self.shared.held_out)
-    return FlowScore(flow_test.residual(self._over_held_out()), HELD_OUT)
+    return self._over_held_out()

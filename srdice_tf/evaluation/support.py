@@ -76,8 +76,8 @@ def _draw(dataset, policy, index: np.ndarray, seed: int) -> np.ndarray:
   parts = []
   with action_checks.one_line():
     for begin in range(0, len(index), _CHUNK):
-      states = dataset.states(tf.constant(index[begin : begin + _CHUNK]))
-      parameters = target.parameters(states)
+      part = tf.constant(index[begin : begin + _CHUNK], tf.int32)
+      parameters = target.state_parameters(dataset, part)
       target.check(parameters)
       parts.append(target.sample(parameters, generator).numpy())
   drawn = np.concatenate(parts)

@@ -51,6 +51,7 @@ def _row(evaluation: results.Evaluation, result: results.MethodResult) -> dict:
       **_errors(evaluation.truth, result),
       'seconds': result.seconds,
       'diverged': result.diverged,
+      'grade': _of(result.verdict, 'grade'),
       'flow_residual': result.flow_residual,
       'flow_scored_on': result.flow_scored_on,
       **{f'ratio_{name}': _of(result.diagnostics, name) for name in _RATIOS},
@@ -124,5 +125,5 @@ def rank_correlation(
   return float(stats.spearmanr(pairs).statistic)
 
 
-def _of(diagnostics: results.RatioDiagnostics | None, name: str):
-  return None if diagnostics is None else getattr(diagnostics, name)
+def _of(found, name: str):
+  return None if found is None else getattr(found, name)

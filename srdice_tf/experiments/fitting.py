@@ -1,6 +1,7 @@
 """Trains estimators and tells what they found: the core of an evaluation."""
 
 import contextlib
+import dataclasses
 import os
 
 import numpy as np
@@ -10,7 +11,9 @@ from srdice_tf import results
 from srdice_tf import training
 from srdice_tf.estimators import interface
 from srdice_tf.evaluation import diagnostics
+from srdice_tf.evaluation import evidence
 from srdice_tf.evaluation import log_error
+from srdice_tf.evaluation import verdicts
 from srdice_tf.logging import metrics
 from srdice_tf.logging import progress
 
@@ -99,9 +102,29 @@ class Fit:
       self._writer.write(report.method, report.phase, report.step, values)
     return fields
 
-  def found(self) -> dict[str, results.MethodResult]:
-    """Returns what each method found."""
-    return {name: self._result(name) for name in self._estimators}
+  def found(
+      self, far_share: float | None = None
+  ) -> dict[str, results.MethodResult]:
+    """Returns what each method found, with a verdict on it.
+
+    Args:
+      far_share: share of the target policy's actions that are far from any
+        logged one; None if nobody looked.
+    """
+    found = {name: self._result(name) for name in self._estimators}
+    return {name: self._judged(found, name, far_share) for name in found}
+
+  def _judged(self, found, name: str, far_share) -> results.MethodResult:
+    estimator, result = self._estimators[name], found[name]
+    problem = estimator.problem
+    logged = evidence.LoggedFacts(
+        problem.rewards.numpy(), problem.not_done.numpy(), problem.gamma,
+        far_share,
+    )
+    noise = None if result.diverged else estimator.flow_noise()
+    measured = evidence.measure(result, found.values(), logged, noise)
+    verdict = verdicts.judge(result.value, measured)
+    return dataclasses.replace(result, evidence=measured, verdict=verdict)
 
   def _result(self, name: str) -> results.MethodResult:
     estimator = self._estimators[name]

@@ -16,6 +16,7 @@ from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf.evaluation import intervals
 from srdice_tf.experiments import runs
+from srdice_tf.policies import loading
 from srdice_tf.policies import weights
 
 
@@ -102,12 +103,18 @@ class Experiment:
 SR_METHODS = 'srdice', 'srdice_closed', 'deep_sr', 'deep_td'
 DICE_METHODS = 'dual_dice', 'gradient_dice'
 _METHODS = SR_METHODS + DICE_METHODS
+_SHORT = environments.CONTINUOUS_TASKS[:2]
 _LOCOMOTION = environments.CONTINUOUS_TASKS[2:]
 _GAMES = tuple(
     f'ALE/{game}-v5'
     for game in ('BeamRider', 'Krull', 'Breakout', 'Asterix', 'Pong')
 )
 _HARD = {'setting': 'hard'}
+_FAST = {  # Small networks, high rates: half a minute on one core.
+    'hidden_units': 128, 'num_features': 128, 'ratio_batch_size': 512,
+    'encoder_steps': 2_000, 'successor_steps': 6_000, 'updates': 6_000,
+    'learning_rate': 1e-3, 'ratio_learning_rate': 5e-3, 'tau': 0.04,
+}
 # The point of an ablation that is a run of `hard`.
 _AS_HARD = Point(task=_HARD, of='hard')
 
@@ -129,6 +136,19 @@ def _atari(title: str, setting: str, *agents: str) -> Experiment:
       (Point(task={'setting': setting}),),
       num_seeds=3,
   )
+
+
+def _checkpoints(env_ids: tuple[str, ...], truth_episodes: int):
+  """Yields shipped policies, on their own data; at last on a weak one's."""
+  names = 'weak', 'medium', 'good', weights.BEST
+  cases = [(name, s, name) for name in names for s in ('hard', 'easy')]
+  for name, setting, logged in (*cases, (weights.BEST, 'hard', 'weak')):
+    label = f'{name}_{setting}' + (f'_of_{logged}' if logged != name else '')
+    task = {'setting': setting, 'num_transitions': 20_000}
+    task['policy'] = f'{loading.PRETRAINED}:{name}'
+    task['behaviour_policy'] = f'{loading.PRETRAINED}:{logged}'
+    task['truth_episodes'] = truth_episodes
+    yield Point(label, task, env_ids=env_ids)
 
 
 def _representation(inputs: str, is_linear: bool) -> Point:
@@ -295,6 +315,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         STUDY.env_ids,
         (Point(task=_HARD, values={'select': 'flow'}),),
         num_seeds=STUDY.num_seeds,
+    ),
+    'verdict': Experiment(
+        'Whether verdicts are right, on policies of four strengths',
+        ('srdice', 'srdice_closed', 'deep_td', 'linear_srdice'),
+        # Returns of the short tasks differ more between start states.
+        points=(*_checkpoints(_LOCOMOTION, 30), *_checkpoints(_SHORT, 200)),
+        num_seeds=1, scaled={'desk': _FAST},
     ),
 }
 

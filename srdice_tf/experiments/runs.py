@@ -15,6 +15,7 @@ from srdice_tf import results
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.evaluation import returns
+from srdice_tf.evaluation import support
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import episodes
 from srdice_tf.experiments import fitting
@@ -254,7 +255,7 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
     )
     fit.train()
     evaluation = results.Evaluation(
-        methods=fit.found(),
+        methods=fit.found(_far_share(task, dataset, config.seed)),
         gamma=config.task.gamma,
         seed=config.seed,
         env_id=config.task.env_id,
@@ -273,6 +274,10 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
   _save_trials(evaluation, run_dir)
   result_file.write(run_dir, evaluation)
   return evaluation
+
+
+def _far_share(task: tasks.Task, dataset, seed: int) -> float:
+  return support.of_policy(dataset, task.target, seed).far_share
 
 
 def _hparams(config: RunConfig) -> dict:

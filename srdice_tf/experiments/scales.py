@@ -70,7 +70,8 @@ class Scale:
   fewer_transitions: int = 1
 
 
-_SR, _DICE = grids.SR_METHODS, grids.DICE_METHODS
+_SR = *grids.SR_METHODS, 'linear_srdice'
+_DICE = grids.DICE_METHODS
 _APART = MethodGroup(_SR), MethodGroup(_DICE)
 _TINY = {
     'encoder_steps': 200,

@@ -86,6 +86,10 @@ class TargetActions:
     """Returns what `sample` needs to know of the states [B, ...]."""
     return states
 
+  def state_parameters(self, dataset, index: tf.Tensor) -> tf.Tensor:
+    """Returns the parameters at s of the transitions `index` [B]."""
+    return self.parameters(dataset.states(index))
+
   def next_parameters(self, dataset, index: tf.Tensor) -> tf.Tensor:
     """Returns the parameters at s' of the transitions `index` [B]."""
     return self.parameters(dataset.next_states(index))
@@ -233,6 +237,9 @@ class _AtTheData(TargetActions):
   def parameters(self, states: tf.Tensor) -> tf.Tensor:
     del states
     raise self._policy.not_known_there()
+
+  def state_parameters(self, dataset, index: tf.Tensor) -> tf.Tensor:
+    return self._policy.at_states(dataset, index)
 
   def next_parameters(self, dataset, index: tf.Tensor) -> tf.Tensor:
     rows = self._policy.transition_rows(dataset, index)

@@ -84,6 +84,22 @@ class LoggedActionsPolicy(composed.DistributionPolicy):
     episodes = self._episodes_so_far(dataset.observations.ages)  # [R]
     return tf.gather(episodes, tf.gather(dataset.starts, index)) - 1
 
+  def at_states(self, dataset, index: tf.Tensor) -> tf.Tensor:
+    """Returns what the file has for the states of transitions `index` [B].
+
+    Each is a start state, or the next state of the step before.
+    """
+    ages = dataset.observations.ages  # [R]
+    positions = tf.gather(dataset.positions, index)  # [B]
+    episodes = tf.gather(self._episodes_so_far(ages), positions)  # [B]
+    is_start = tf.gather(ages, positions) == 0  # [B]
+    before = tf.maximum(positions - episodes, 0)  # [B]; not used at starts
+    return tf.where(
+        is_start[:, None],
+        tf.gather(self.initial_actions, episodes - 1),
+        tf.gather(self.next_actions, before),
+    )
+
   def _episodes_so_far(self, ages: tf.Tensor) -> tf.Tensor:
     with tf.init_scope():  # The same for each minibatch.
       episodes = tf.cumsum(tf.cast(ages == 0, tf.int32))  # [R]

@@ -13,6 +13,7 @@ from srdice_tf.evaluation import intervals
 from srdice_tf.evaluation import log_error
 from srdice_tf.evaluation import tidy
 from srdice_tf.reports import figures
+from srdice_tf.reports import judgements
 from srdice_tf.reports import not_finite
 from srdice_tf.reports import summaries
 from srdice_tf.reports import tables
@@ -56,7 +57,8 @@ def text(
 
 def _estimates(evaluations) -> str:
   errors = _ERRORS if evaluations[0].truth is not None else {}
-  columns = 'method', 'estimate', 'low 95%', 'high 95%', *errors
+  grades = ['verdict'] if judgements.grade(evaluations) else []
+  columns = 'method', 'estimate', 'low 95%', 'high 95%', *errors, *grades
   rows = []
   for name, same, frame in _by_method(evaluations):
     interval = intervals.over_seeds(
@@ -67,6 +69,7 @@ def _estimates(evaluations) -> str:
         _mean(frame, 'value'),
         *(interval or (None, None)),
         *(_mean(frame, key) for key in errors.values()),
+        *(judgements.column(same) for _ in grades),
     ])
     if len(same) > 1:
       rows.append([
@@ -75,6 +78,7 @@ def _estimates(evaluations) -> str:
           None,
           None,
           *(_deviation(frame, key) for key in errors.values()),
+          *(None for _ in grades),
       ])
   _as_percent(rows, columns)
   return tables.format_table(columns, rows)

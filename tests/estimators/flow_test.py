@@ -68,3 +68,24 @@ def test_functions_do_not_depend_on_the_run():
       flow.FlowTest(mdp.problem, flow.FlowTestConfig()) for _ in range(2)
   )
   assert first.residual(ratios) == second.residual(ratios)
+
+
+def test_noise_is_what_other_data_would_change():
+  """The residual of fixed ratios varies by as much from data to data."""
+  missed, noises = [], []
+  for seed in range(12):
+    problem = walk.problem(walk.dataset(seed, num_episodes=60, length=10))
+    test = flow.FlowTest(problem, flow.FlowTestConfig())
+    ratios = tf.ones(problem.size)
+    means = tf.reduce_mean(test._differences, 0)
+    missed.append(means - 0.1 * test._starts)
+    noises.append(test.noise(ratios))
+  spread = np.sqrt(np.var(missed, axis=0, ddof=1).mean())
+  assert np.mean(noises) == pytest.approx(spread, rel=0.3)
+  assert np.std(noises) < 0.2 * np.mean(noises)
+
+
+def test_one_episode_says_nothing_of_noise():
+  problem = walk.problem(walk.dataset(0, num_episodes=1))
+  test = flow.FlowTest(problem, flow.FlowTestConfig())
+  assert test.noise(tf.ones(problem.size)) is None

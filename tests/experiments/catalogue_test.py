@@ -14,7 +14,7 @@ _NAMES = {
     'hard', 'easy', 'random_rewards', 'ablation_size', 'ablation_gamma',
     'ablation_noise', 'ablation_deterministic', 'representations',
     'big_networks', 'run_time', 'atari_main', 'atari_noise', 'atari_separate',
-    'chain', 'coverage', 'linear_study',
+    'chain', 'coverage', 'linear_study', 'verdict',
 }
 
 
@@ -71,6 +71,19 @@ def test_ablations_say_what_differs():
   big = [c for label, c in _specs('big_networks', 'paper') if label == 'big']
   assert {c.hyperparameters['hidden_layers'] for c in big} == {3}
   assert len(big) == 10
+
+
+def test_verdicts_are_tried_on_seven_tasks_and_four_checkpoints():
+  specs = _specs('verdict', 'desk')
+  own = [c.task for label, c in specs if '_of_' not in label]
+  assert len({(t.env_id, t.policy, t.setting) for t in own}) == 7 * 4 * 2
+  assert len(own) == 56 and all(t.policy == t.behaviour_policy for t in own)
+  others = [c.task for label, c in specs if '_of_' in label]
+  assert {(t.policy, t.behaviour_policy) for t in others} == {
+      ('pretrained:best', 'pretrained:weak')
+  }
+  # One run has all methods: they are compared with each other.
+  assert {len(config.algos) for _, config in specs} == {4}
 
 
 def test_games_are_those_with_a_shipped_agent():

@@ -180,3 +180,21 @@ def test_the_same_as_library_calls(place):
       assert value == pytest.approx(found, rel=1e-6)
   with pytest.raises(errors.UserError, match='function of states'):
     evaluate(3, _arrays())
+
+
+def test_logged_target_actions_serve_as_the_policy(place):
+  """Those who cannot give their policy get the same value."""
+  found = _run(place)['linear_srdice'].value
+  act = importlib.import_module('walk_policy').act
+  dataset = walk.dataset(0)
+  np.savez(
+      place / 'actions.npz',
+      next_actions=act(
+          dataset.next_states(np.arange(dataset.num_transitions)).numpy()
+      ),
+      initial_actions=act(
+          dataset.initial_states(np.arange(dataset.num_initial_states)).numpy()
+      ),
+  )
+  there = _run(place, policy=str(place / 'actions.npz'))['linear_srdice']
+  assert there.value == pytest.approx(found, rel=1e-6)

@@ -66,6 +66,18 @@ def _problem(policy, dataset, cache=True):
   )
 
 
+def test_actions_at_the_states_themselves(tmp_path):
+  """Known from the start, or from the step before, in parts as well."""
+  target = actions.target_actions(_load(_save(tmp_path / 'a.npz')))
+  whole = _dataset()
+  for dataset in (whole, whole.of_episodes(np.array([1, 2])).thinned(2)):
+    index = tf.range(dataset.num_transitions)
+    np.testing.assert_array_equal(
+        target.state_parameters(dataset, index),
+        _policy_at(dataset.states(index)),
+    )
+
+
 @pytest.mark.parametrize('cache', [True, False])
 def test_actions_follow_the_data(tmp_path, cache):
   """In the whole, in a part of the episodes, thinned, and both."""

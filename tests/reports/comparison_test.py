@@ -1,5 +1,6 @@
 """Tests for what an evaluation says: tables, lines and the picture."""
 
+import dataclasses
 import os
 import re
 
@@ -111,6 +112,7 @@ def test_tables_fit_a_hundred_columns():
           9, -1.23e-5, 0.98765, 4.5, 1.23e-5, 0.12345, 1.23e15, 0.0
       ),
       flow_residual=1.23e-5, flow_scored_on='held-out', seconds=12345.6,
+      verdict=results.Verdict('do_not_use'),
   )
   found = [_evaluation(ratio, truth=-123456.7)] * 2
   lines = comparison.text(found, verbose=True).splitlines()

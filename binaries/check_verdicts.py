@@ -1,0 +1,46 @@
+"""Compares verdicts with the truth, on runs that have both.
+
+  python binaries/check_verdicts.py --runs=runs/experiments/desk/verdict
+
+The runs are those of run_experiment.py --experiment=verdict, or any others.
+"""
+
+from srdice_tf.logging import quiet
+
+quiet.install()
+
+import os
+
+from absl import flags
+
+from binaries import cli
+from srdice_tf import errors
+from srdice_tf.experiments import finished_runs
+from srdice_tf.reports import verdict_table
+
+_RUNS = flags.DEFINE_string(
+    'runs', None, 'Directory of the runs, at any height above them.',
+    required=True,
+)
+_TABLE = flags.DEFINE_string(
+    'table', None,
+    'CSV file with a row for each run and method; default: verdict.csv, below'
+    ' --runs.',
+)
+
+
+def main(_) -> None:
+  groups = finished_runs.read(_RUNS.value)
+  rows = verdict_table.frame(r for group in groups for r in group.records)
+  if rows.empty:
+    raise errors.UserError(
+        'runs', _RUNS.value, 'no run there has a truth and a verdict'
+    )
+  print(verdict_table.text(rows))
+  path = _TABLE.value or os.path.join(_RUNS.value, 'verdict.csv')
+  rows.to_csv(path, index=False, float_format='%.4g')
+  print(f'all numbers   {path}')
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,115 @@
+"""What speaks for or against an estimate, measured without the truth."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from srdice_tf import results
+
+# Values that theorem 4, or in tables theorem 2, says are the same.
+_SAME = ('least_squares_deep_sr', 'direct_sr')
+_LAST = 0.25  # Of a curve.
+_DEVIATION_SHARE = 0.1
+_LEAST = 1e-12  # A smaller unit counts as this.
+
+
+class LoggedFacts(NamedTuple):
+  """What the evidence needs of the data.
+
+  Attributes:
+    rewards: [n].
+    not_done: [n], 0 where a transition ends in a terminal state.
+    gamma: discount.
+    far_share: share of the target policy's actions that are far from any
+      logged one; None if nobody looked.
+  """
+
+  rewards: np.ndarray
+  not_done: np.ndarray
+  gamma: float
+  far_share: float | None = None
+
+
+def measure(
+    result: results.MethodResult,
+    others: Collection[results.MethodResult],
+    logged: LoggedFacts,
+    flow_noise: float | None = None,
+) -> results.EstimateEvidence:
+  """Returns the evidence on what one method found.
+
+  Args:
+    result: with its ratios, if the method has some.
+    others: the other methods of the evaluation.
+    logged: of the data.
+    flow_noise: how large the flow residual is by chance alone.
+  """
+  deviation = float(np.std(np.asarray(logged.rewards, np.float64)))
+  unit = scale(result.value, deviation)
+  values = [other.value for other in others if is_independent(result, other)]
+  differences = np.abs(np.array(values) - result.value) / unit
+  return results.EstimateEvidence(
+      **_of_ratios(result, logged),
+      flow_excess=_quotient(result.flow_residual, flow_noise),
+      theorem_4_gap=_theorem_gap(result, unit),
+      disagreement=(
+          float(abs(np.median(values) - result.value) / unit)
+          if values
+          else None
+      ),
+      nearest_method=float(differences.min()) if values else None,
+      standard_error=_quotient(result.standard_error, unit),
+      drift=_drift(result, unit),
+      far_share=logged.far_share,
+      reward_deviation=deviation,
+  )
+
+
+def scale(value: float, deviation: float) -> float:
+  """Returns what differences to a value are relative to.
+
+  Near 0 it is a tenth of the standard deviation of the rewards.
+  """
+  return max(abs(value), _DEVIATION_SHARE * deviation, _LEAST)
+
+
+def is_independent(
+    result: results.MethodResult, other: results.MethodResult
+) -> bool:
+  """Returns whether another method was trained apart and has a value."""
+  shares = set(result.phase_seconds) & set(other.phase_seconds)
+  return (
+      other.method != result.method and not shares and np.isfinite(other.value)
+  )
+
+
+def _of_ratios(result: results.MethodResult, logged: LoggedFacts) -> dict:
+  if result.ratios is None or result.diagnostics is None:
+    return {}
+  ratios = np.asarray(result.ratios, np.float64)  # [n]
+  leaves = 1.0 - logged.gamma * np.asarray(logged.not_done, np.float64)  # [n]
+  mass = float(np.mean(ratios * leaves)) / (1.0 - logged.gamma)
+  return {
+      'effective_share': result.diagnostics.effective_share,
+      'largest_ratio': result.diagnostics.largest,
+      'mass_gap': abs(mass - 1.0),
+  }
+
+
+def _theorem_gap(result: results.MethodResult, unit: float) -> float | None:
+  same = [result.details[name] for name in _SAME if name in result.details]
+  return abs(result.value - same[0]) / unit if same else None
+
+
+def _drift(result: results.MethodResult, unit: float) -> float | None:
+  """Returns the range of the last estimates of a curve, relative."""
+  estimates = np.asarray(result.curve.estimates)  # [T]
+  if len(estimates) < 2:
+    return None
+  count = max(2, round(_LAST * len(estimates)))
+  return float(np.ptp(estimates[-count:])) / unit
+
+
+def _quotient(value: float | None, unit: float | None) -> float | None:
+  return value / unit if value is not None and unit else None
