@@ -312,7 +312,7 @@ def define_hyperparameters() -> Callable[[], dict]:
 def define_fail_on() -> flags.FlagHolder[str]:
   """Defines --fail_on, from which verdict on a program fails."""
   grades = ['never', 'unsure', 'do_not_use']
-  return _define(
+  return define(
       'fail_on',
       lambda name, default, text: flags.DEFINE_enum(
           name, default, grades, text

@@ -24,6 +24,7 @@ from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
 from srdice_tf.reports import comparison
 from srdice_tf.reports import judgements
+from srdice_tf.reports import ope_summary
 
 _TASK = ope_task.define()
 _SEED = common_flags.define_seed()
@@ -82,14 +83,7 @@ def main(_) -> None:
   table = os.path.join(directory, sweep.TABLE)
   print(f'runs in       {directory} ({_PRESET.value} preset)', flush=True)
   evaluations = sweep.run(entries, table, _SERVER_TIMEOUT.value)
-  print(comparison.notes(entries), end='')
-  for entry, evaluation in zip(entries, evaluations):
-    print(comparison.lines(evaluation, entry.directory))
-  print(comparison.text(evaluations, _VERBOSE.value))
-  print(f'\n{judgements.lines(evaluations)}\n')
-  print(comparison.truth_lines(evaluations))
-  print(comparison.behaviour_lines(evaluations))
-  print(comparison.unit_lines(evaluations))
+  print(ope_summary.text(evaluations, entries, _VERBOSE.value))
   picture = os.path.join(directory, 'curve.png')
   comparison.plot(evaluations, picture)
   print(f'picture       {picture}')

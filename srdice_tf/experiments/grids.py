@@ -383,13 +383,8 @@ def _check(config: runs.RunConfig, grid: Grid):
     ranges.check_list('envs', grid.env_ids)
   first = config.seed or 0
   ranges.check_seeds(range(first, first + grid.num_seeds))
-  places = {
-      'data': config.task.data if config.task.names_data else '',
-      'dataset_dir': config.dataset_dir,
-      'reverb_address': config.reverb_address,
-  }
-  for field, place in places.items():
-    if place and (grid.num_seeds > 1 or len(grid.env_ids) > 1):
+  for field, place in config.places.items():
+    if grid.num_seeds > 1 or len(grid.env_ids) > 1:
       raise errors.UserError(
           'num_seeds',
           grid.num_seeds,

@@ -74,13 +74,23 @@ class RunConfig:
       raise errors.UserError(
           'part', self.part, f'expected less than num_parts={self.num_parts}'
       )
-    for field in ('dataset_dir', 'reverb_address'):
-      if self.task.names_data and getattr(self, field):
-        raise errors.UserError(
-            field,
-            getattr(self, field),
-            f'not beside data={self.task.data}, which are used',
-        )
+    (field, place), *others = *self.places.items(), ('', '')
+    if len(others) > 1:
+      raise errors.UserError(
+          others[0][0],
+          others[0][1],
+          f'not beside {field}={place}, whose data are used',
+      )
+
+  @property
+  def places(self) -> dict[str, str]:
+    """Where the user says that the data are, by field; at most one."""
+    found = {
+        'data': self.task.data if self.task.names_data else '',
+        'reverb_address': self.reverb_address,
+        'dataset_dir': self.dataset_dir,
+    }
+    return {field: place for field, place in found.items() if place}
 
   @property
   def truth_dir(self) -> str:

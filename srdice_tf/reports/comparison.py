@@ -60,7 +60,7 @@ def _estimates(evaluations) -> str:
   grades = ['verdict'] if judgements.grade(evaluations) else []
   columns = 'method', 'estimate', 'low 95%', 'high 95%', *errors, *grades
   rows = []
-  for name, same, frame in _by_method(evaluations):
+  for name, same, frame in by_method(evaluations):
     interval = intervals.over_seeds(
         [result.value for result in same], [result.interval for result in same]
     )
@@ -97,7 +97,7 @@ def _as_percent(rows, columns):
 def _ratios(evaluations) -> str:
   rows = [
       [name, *(_mean(frame, key) for key in _RATIOS.values()), on]
-      for name, same, frame in _by_method(evaluations)
+      for name, same, frame in by_method(evaluations)
       if same[0].diagnostics is not None
       for on in [same[0].flow_scored_on]
   ]
@@ -111,12 +111,12 @@ def _rest(evaluations) -> str:
     keys['log error, last 10'] = 'smoothed_log_error'
   rows = [
       [name, *(_mean(frame, key) for key in keys.values())]
-      for name, _, frame in _by_method(evaluations)
+      for name, _, frame in by_method(evaluations)
   ]
   return tables.format_table(('further', *keys), rows)
 
 
-def _by_method(evaluations):
+def by_method(evaluations):
   """Yields the label of each method, its results, and its rows of the table."""
   frame = tidy.frame(evaluations)
   for name in dict.fromkeys(frame['method']):
@@ -177,17 +177,6 @@ def _trials(evaluation: results.Evaluation, name: str, path: str) -> str:
   return f'{text_}\n{tables.format_table(list(frame.columns), rows)}'
 
 
-def notes(entries) -> str:
-  """Returns what is odd about the data of a sweep's entries, a line each."""
-  found = dict.fromkeys(note for entry in entries for note in entry.notes)
-  return ''.join(
-      textwrap.fill(
-          f'note          {note}', _COLUMNS, subsequent_indent=' ' * 14
-      ) + '\n'
-      for note in found
-  )
-
-
 def truth_lines(evaluations: Sequence[results.Evaluation]) -> str:
   """Returns a line on the truth; on each, if it is not the same for all."""
   found = [
@@ -206,47 +195,6 @@ def behaviour_lines(evaluations: Sequence[results.Evaluation]) -> str:
   if values:
     text_ += f', {np.mean(values):.5f} its true value'
   return text_
-
-
-def unit_lines(evaluations: Sequence[results.Evaluation]) -> str:
-  """Returns the estimates as sums, and what the data's own episodes came to.
-
-  A value per step, divided by 1 - gamma, is the discounted sum of an episode's
-  rewards.
-  """
-  gamma = evaluations[0].gamma
-  sums = [
-      f'{name} {np.mean([result.value for result in same]) / (1 - gamma):.5g}'
-      for name, same, _ in _by_method(evaluations)
-  ]
-  found = [
-      f'as a sum      {", ".join(sums)}: discounted return, the estimate /'
-      f' (1 - {gamma:g})'
-  ]
-  logged = [e.logged for e in evaluations if e.logged is not None]
-  num_ended = sum(each.num_ended for each in logged)
-  if num_ended:
-    total = num_ended + sum(each.num_cut for each in logged)
-    found.append(
-        f'episodes      {num_ended:,} of {total:,} in the data ended by'
-        f' themselves: average return {_weighted(logged, "mean_return"):.5g},'
-        f' discounted {_weighted(logged, "mean_discounted"):.5g}'
-    )
-  return '\n'.join(
-      textwrap.fill(line, _COLUMNS, subsequent_indent=' ' * 14)
-      for line in found
-  )
-
-
-def _weighted(logged: Sequence[results.EpisodeReturns], key: str) -> float:
-  """Returns a mean over all episodes that ended."""
-  with_ends = [each for each in logged if each.num_ended]
-  return float(
-      np.average(
-          [getattr(each, key) for each in with_ends],
-          weights=[each.num_ended for each in with_ends],
-      )
-  )
 
 
 def _prefix(evaluation, evaluations) -> str:

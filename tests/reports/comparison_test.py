@@ -1,6 +1,5 @@
 """Tests for what an evaluation says: tables, lines and the picture."""
 
-import dataclasses
 import os
 import re
 
@@ -264,22 +263,3 @@ def test_a_run_without_a_finite_estimate_is_an_error():
   comparison.check_finite([good], 'runs')
   with pytest.raises(errors.NotFiniteError, match='of dual_dice; .* in runs'):
     comparison.check_finite([bad], 'runs')
-
-
-def test_sums_and_returns_of_the_data():
-  method = results.MethodResult('deep_td', 2.0)
-  logged = results.EpisodeReturns(3, 1, 7.5, 5.25)
-  found = results.Evaluation({'deep_td': method}, 0.9, 0, logged=logged)
-  lines = comparison.unit_lines([found])
-  assert 'deep_td 20: discounted return' in lines
-  assert '3 of 4' in lines and '7.5' in lines and '5.25' in lines
-  other = dataclasses.replace(
-      found, logged=results.EpisodeReturns(1, 0, 3.5, 1.25)
-  )
-  assert 'average return 6.5, discounted 4.25' in comparison.unit_lines(
-      [found, other]
-  )
-  cut = dataclasses.replace(
-      found, logged=results.EpisodeReturns(0, 4, None, None)
-  )
-  assert 'episodes' not in comparison.unit_lines([cut])
