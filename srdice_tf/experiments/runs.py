@@ -74,12 +74,10 @@ class RunConfig:
       raise errors.UserError(
           'part', self.part, f'expected less than num_parts={self.num_parts}'
       )
-    (field, place), *others = *self.places.items(), ('', '')
-    if len(others) > 1:
+    if len(self.places) > 1:
+      (first, data), (field, place), *_ = self.places.items()
       raise errors.UserError(
-          others[0][0],
-          others[0][1],
-          f'not beside {field}={place}, whose data are used',
+          field, place, f'not beside {first}={data}, whose data are used'
       )
 
   @property
@@ -145,12 +143,6 @@ def resolve(
   Raises:
     UserError: if a field that was set differs from the data's description.
   """
-  if config.dataset_dir and config.reverb_address:
-    raise errors.UserError(
-        'dataset_dir', config.dataset_dir,
-        f'not beside reverb_address={config.reverb_address}, whose data are'
-        ' used',
-    )
   if config.reverb_address:
     client = clients.ReplayClient(config.reverb_address, server_timeout)
     found = provenance.of_server(client)

@@ -194,9 +194,8 @@ def test_default_directories_never_meet(table, other):
 
 
 def test_there_is_one_place_for_the_data(data):
-  both = _config(_task(), data, reverb_address='localhost:1')
   with pytest.raises(errors.UserError, match='not beside reverb_address'):
-    runs.resolve(both)
+    _config(_task(), data, reverb_address='localhost:1')
 
 
 def test_without_truth_the_behaviour_policy_may_be_missing(other, tmp_path):
