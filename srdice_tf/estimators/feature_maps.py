@@ -120,8 +120,28 @@ class Encoded(Features):
     self.num_features = representation.config.num_features + 1
 
   def __call__(self, inputs):
-    features = self._representation.encode(inputs)  # [B, F - 1]
-    return tf.concat([features, tf.ones_like(features[:, :1])], axis=-1)
+    return _with_constant(self._representation.encode(inputs))  # [B, F]
+
+
+class SuccessorLayer(Features):
+  """The last hidden layer of psi's network, with a constant added.
+
+  psi is linear in it, and it was trained to be: what lies ahead of (s, a) is
+  in it, also where psi itself still lags behind its target network.
+  """
+
+  def __init__(self, representation):
+    super().__init__(name='successor_layer')
+    self._representation = representation
+    self.num_features = representation.config.hidden_units + 1
+
+  def __call__(self, inputs):
+    hidden = self._representation.successor_hidden(inputs)  # [B, F - 1]
+    return _with_constant(hidden)
+
+
+def _with_constant(features: tf.Tensor) -> tf.Tensor:
+  return tf.concat([features, tf.ones_like(features[:, :1])], axis=-1)
 
 
 def standardisation(

@@ -16,6 +16,7 @@ from srdice_tf.estimators import shared
 from srdice_tf.estimators import srdice
 from srdice_tf.estimators import srdice_closed
 from srdice_tf.estimators.linear import linear_srdice
+from srdice_tf.estimators.linear import srdice_lstd
 from srdice_tf.estimators.tabular import tabular_dual_dice
 from srdice_tf.estimators.tabular import tabular_srdice
 
@@ -29,6 +30,7 @@ ESTIMATORS: dict[str, type[interface.Estimator]] = {
     'tabular_srdice': tabular_srdice.TabularSRDICE,
     'tabular_dual_dice': tabular_dual_dice.TabularDualDICE,
     'linear_srdice': linear_srdice.LinearSRDICE,
+    'srdice_lstd': srdice_lstd.SRDICELstd,
 }
 
 
