@@ -27,14 +27,7 @@ class Features(tf.Module):
 
   def expected(self, support: action_expectations.Support) -> tf.Tensor:
     """Returns E_a[phi(s, a)] [B, F] over the actions of a support."""
-    values = [
-        self(tf.concat([support.states, actions], axis=-1))  # [B, F]
-        for actions in tf.unstack(support.actions, axis=1)
-    ]
-    if support.weights is None:
-      return tf.add_n(values) / len(values)
-    weights = tf.split(support.weights, len(values), axis=1)  # [B, 1] each
-    return tf.add_n([w * value for w, value in zip(weights, values)])
+    return action_expectations.expected(self, support)
 
 
 class RandomLayer(Features):
