@@ -32,6 +32,21 @@ class Support(NamedTuple):
   weights: tf.Tensor | None
 
 
+def expected(
+    function: Callable[[tf.Tensor], tf.Tensor], support: Support
+) -> tf.Tensor:
+  """Returns E_a[function((s, a))] [B, F] over the actions of a support."""
+  values = [
+      function(tf.concat([support.states, actions], axis=-1))  # [B, F]
+      for actions in tf.unstack(support.actions, axis=1)
+  ]
+  if support.weights is None:
+    return tf.add_n(values) / len(values)
+  weights = tf.cast(support.weights, values[0].dtype)  # [B, M]
+  weights = tf.split(weights, len(values), axis=1)  # [B, 1] each
+  return tf.add_n([w * value for w, value in zip(weights, values)])
+
+
 class Expectations:
   """The transitions of a problem with fixed actions at s' and s0."""
 

@@ -27,14 +27,7 @@ class Features(tf.Module):
 
   def expected(self, support: action_expectations.Support) -> tf.Tensor:
     """Returns E_a[phi(s, a)] [B, F] over the actions of a support."""
-    values = [
-        self(tf.concat([support.states, actions], axis=-1))  # [B, F]
-        for actions in tf.unstack(support.actions, axis=1)
-    ]
-    if support.weights is None:
-      return tf.add_n(values) / len(values)
-    weights = tf.split(support.weights, len(values), axis=1)  # [B, 1] each
-    return tf.add_n([w * value for w, value in zip(weights, values)])
+    return action_expectations.expected(self, support)
 
 
 class RandomLayer(Features):
@@ -120,8 +113,28 @@ class Encoded(Features):
     self.num_features = representation.config.num_features + 1
 
   def __call__(self, inputs):
-    features = self._representation.encode(inputs)  # [B, F - 1]
-    return tf.concat([features, tf.ones_like(features[:, :1])], axis=-1)
+    return _with_constant(self._representation.encode(inputs))  # [B, F]
+
+
+class SuccessorLayer(Features):
+  """The last hidden layer of psi's network, with a constant added.
+
+  psi is linear in it, and it was trained to be: what lies ahead of (s, a) is
+  in it, also where psi itself still lags behind its target network.
+  """
+
+  def __init__(self, representation):
+    super().__init__(name='successor_layer')
+    self._representation = representation
+    self.num_features = representation.config.hidden_units + 1
+
+  def __call__(self, inputs):
+    hidden = self._representation.successor_hidden(inputs)  # [B, F - 1]
+    return _with_constant(hidden)
+
+
+def _with_constant(features: tf.Tensor) -> tf.Tensor:
+  return tf.concat([features, tf.ones_like(features[:, :1])], axis=-1)
 
 
 def standardisation(

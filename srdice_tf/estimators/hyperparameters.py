@@ -80,11 +80,13 @@ class Hyperparameters:
 
   def for_methods(self, names: Iterable[str]) -> dict[str, dict]:
     """Returns all fields with their values, of methods and what they share."""
-    found = {}
-    for name in names:
+    found, names = {}, list(names)
+    for name in names:  # It grows by the methods that others are made of.
       method = registry.ESTIMATORS[name]
       config = self.of(method.Config)
       found[name] = dataclasses.asdict(config)
+      registry.check_names([name])
+      names += [n for n in method.other_methods(config) if n not in names]
       for part in method.shared_parts(config):
         part_config = self.of(shared.PARTS[part].Config)
         found[part] = dataclasses.asdict(part_config)

@@ -31,7 +31,7 @@ class FlowScore(NamedTuple):
 class Estimator(tf.Module):
   """Learns R(pi) = (1-gamma) E[sum_t gamma^t r_t] from a data set.
 
-  A subclass has a NAME and a Config, sets `phases`, and can give an `estimate`
+  A subclass has a NAME and a Config, says whether it HAS_RATIOS, sets `phases`, and can give an `estimate`
   at any time of its last phase. It overrides the other methods if it knows more
   than a value; else they return None or nothing.
 
@@ -40,6 +40,7 @@ class Estimator(tf.Module):
   """
 
   NAME: str
+  HAS_RATIOS = False
   Config: type[config_fields.MethodConfig]
 
   def __init__(self, problem: problems.Problem, config, seed: int, shared):
@@ -67,6 +68,12 @@ class Estimator(tf.Module):
   @classmethod
   def shared_parts(cls, config) -> tuple[str, ...]:
     """Returns the names of the parts of `shared` that it uses."""
+    del config
+    return ()
+
+  @classmethod
+  def other_methods(cls, config) -> tuple[str, ...]:
+    """Returns the names of the methods that it is made of."""
     del config
     return ()
 
@@ -120,6 +127,7 @@ class Estimator(tf.Module):
 class RatioEstimator(Estimator):
   """An estimator of d_pi/d_D; its value is E_D[ratio r]."""
 
+  HAS_RATIOS = True
   # Made when they are needed: they trace `ratio`.
   _over_data = None
   _over_held_out = None

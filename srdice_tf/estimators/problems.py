@@ -101,8 +101,8 @@ class Problem:
     )
     self._next, self._start = None, None
     if cache:
-      self._next = self._map_chunks(self.next_parameters, self.size)
-      self._start = self._map_chunks(self.start_parameters, self.num_starts)
+      self._next = self.map_rows(self.next_parameters, self.size)
+      self._start = self.map_rows(self.start_parameters, self.num_starts)
       for parameters in (self._next, self._start):
         actions.check(parameters)
 
@@ -139,6 +139,11 @@ class Problem:
     dataset = self._dataset.thinned(every)
     thin = Problem(dataset, self.actions, self.inputs, self.gamma, mdp=self.mdp)
     return thin, every
+
+  def of_episodes(self, episodes) -> 'Problem':
+    """Returns the problem of these episodes only; see `Dataset`."""
+    dataset = self._dataset.of_episodes(episodes)
+    return Problem(dataset, self.actions, self.inputs, self.gamma, mdp=self.mdp)
 
   def next_parameters(self, index: tf.Tensor) -> tf.Tensor:
     """Returns the target policy's parameters at s' of `index`."""
@@ -177,10 +182,20 @@ class Problem:
         next_inputs=self.inputs(batch.next_states, next_actions),
     )
 
+  def next_inputs(self, index: tf.Tensor, rng) -> vector_inputs.Inputs:
+    """Returns (s', a') of the transitions `index`, a' ~ pi(s')."""
+    actions = self._draw(self.next_parameters(index), rng)
+    return self.inputs(self._dataset.next_states(index), actions)
+
+  def start_inputs(self, index: tf.Tensor, rng) -> vector_inputs.Inputs:
+    """Returns (s0, a0) of the start states `index`, a0 ~ pi(s0)."""
+    actions = self._draw(self.start_parameters(index), rng)
+    return self.inputs(self._dataset.initial_states(index), actions)
+
   def sample_starts(self, batch_size: int, rng) -> vector_inputs.Inputs:
     """Returns (s0, a0), a0 ~ pi(s0), s0 drawn uniformly."""
     batch = self._dataset.sample_initial(batch_size, rng)
-    return self._starts(batch.index, rng)
+    return self.start_inputs(batch.index, rng)
 
   def start_pool(self, size: int, rng) -> vector_inputs.Inputs:
     """Returns about `size` pairs (s0, a0), each start state equally often.
@@ -189,11 +204,7 @@ class Problem:
     """
     repeats = 1 if self._is_exact else max(1, -(-size // self.num_starts))
     index = tf.tile(tf.range(self.num_starts), [repeats])  # [P]
-    return self._starts(index, rng)
-
-  def _starts(self, index, rng) -> vector_inputs.Inputs:
-    actions = self._draw(self.start_parameters(index), rng)
-    return self.inputs(self._dataset.initial_states(index), actions)
+    return self.start_inputs(index, rng)
 
   def over_data(
       self, function: Callable[[vector_inputs.Inputs], tf.Tensor]
@@ -226,7 +237,8 @@ class Problem:
         self.inputs.chunk_size,
     )
 
-  def _map_chunks(self, function, size: int) -> tf.Tensor:
+  def map_rows(self, function, size: int) -> tf.Tensor:
+    """Returns function(index) for index 0..size-1, compiled, in chunks."""
     return map_chunks(by_index(function), size, self.inputs.chunk_size)
 
 

@@ -8,6 +8,7 @@ from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf.estimators import deep_sr
 from srdice_tf.estimators import deep_td
+from srdice_tf.estimators import doubly_robust
 from srdice_tf.estimators import dual_dice
 from srdice_tf.estimators import gradient_dice
 from srdice_tf.estimators import interface
@@ -16,6 +17,7 @@ from srdice_tf.estimators import shared
 from srdice_tf.estimators import srdice
 from srdice_tf.estimators import srdice_closed
 from srdice_tf.estimators.linear import linear_srdice
+from srdice_tf.estimators.linear import srdice_lstd
 from srdice_tf.estimators.tabular import tabular_dual_dice
 from srdice_tf.estimators.tabular import tabular_srdice
 
@@ -29,6 +31,8 @@ ESTIMATORS: dict[str, type[interface.Estimator]] = {
     'tabular_srdice': tabular_srdice.TabularSRDICE,
     'tabular_dual_dice': tabular_dual_dice.TabularDualDICE,
     'linear_srdice': linear_srdice.LinearSRDICE,
+    'srdice_lstd': srdice_lstd.SRDICELstd,
+    'dr': doubly_robust.DoublyRobust,
 }
 
 
@@ -64,10 +68,16 @@ def make_estimators(
     UserError: if a name is unknown, or a method cannot be used for the problem.
   """
   check_names(names)
-  parts = shared.Shared(problem, hyperparameters, seed, held_out, count)
-  made = {}
-  for name in names:
-    method = ESTIMATORS[name]
-    config = hyperparameters.of(method.Config)
-    made[name] = method(problem, config, seed, parts)
-  return made
+  parts = shared.Shared(
+      problem, hyperparameters, seed, held_out, count, _make
+  )
+  return {name: parts.method(name) for name in names}
+
+
+def _make(
+    name: str, problem: problems.Problem, seed: int, parts: shared.Shared
+) -> interface.Estimator:
+  check_names([name])
+  method = ESTIMATORS[name]
+  config = parts.hyperparameters.of(method.Config)
+  return method(problem, config, seed, parts)

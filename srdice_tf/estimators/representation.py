@@ -123,6 +123,13 @@ class Representation(tf.Module):
     """Returns psi [B, F] of (s, a)."""
     return self._successor(inputs)
 
+  def successor_hidden(self, inputs: tf.Tensor) -> tf.Tensor:
+    """Returns the last hidden layer [B, H] of psi's network."""
+    hidden = inputs
+    for layer in self._successor.layers[:-1]:
+      hidden = layer(hidden)
+    return hidden
+
   @property
   def features(self) -> tf.Tensor:
     """Phi over the data set, [n, F]; after `prepare`."""

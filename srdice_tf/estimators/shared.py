@@ -4,6 +4,8 @@ from collections.abc import Callable
 from collections.abc import Iterable
 import functools
 
+import tensorflow as tf
+
 from srdice_tf.estimators import flow
 from srdice_tf.estimators import problems
 from srdice_tf.estimators import representation
@@ -36,6 +38,7 @@ class Shared:
       seed: int,
       held_out: problems.Problem | None = None,
       count: Callable[[int], Iterable[int]] = range,
+      make: Callable[..., tf.Module] | None = None,
   ):
     """Makes nothing yet.
 
@@ -45,12 +48,31 @@ class Shared:
       seed: of everything random.
       held_out: what is not fitted but scored on.
       count: counts long work, such as the draws of a bootstrap.
+      make: makes an estimator from its name, problem, seed and this.
     """
     self.hyperparameters = hyperparameters
     self.held_out = held_out
     self.count = count
     self._problem = problem
     self._seed = seed
+    self._make = make
+    self._methods = {}
+
+  def method(self, name: str):
+    """Returns the estimator of that name, the same one each time."""
+    if name not in self._methods:
+      self._methods[name] = self._make(name, self._problem, self._seed, self)
+    return self._methods[name]
+
+  def on(self, problem: problems.Problem) -> 'Shared':
+    """Returns the same for another problem; nothing of this one is in it."""
+    return Shared(
+        problem,
+        self.hyperparameters,
+        self._seed,
+        count=self.count,
+        make=self._make,
+    )
 
   @functools.cached_property
   def representation(self) -> representation.Representation:

@@ -83,16 +83,39 @@ def of_ratios(
     count: counts the draws.
   """
   products = np.asarray(ratios, np.float64) * np.asarray(rewards, np.float64)
+  return of_terms(products, episodes, None, num_draws, seed, count)
+
+
+def of_terms(
+    terms: np.ndarray,
+    episodes: np.ndarray,
+    starts: np.ndarray | None,
+    num_draws: int,
+    seed: int = 0,
+    count: Callable[[int], Iterable[int]] = range,
+) -> Interval | None:
+  """Returns the interval of E[term], plus E[start] over episodes.
+
+  Args:
+    terms: [n] of the transitions.
+    episodes: [n] the number of each transition's episode.
+    starts: [E] of the episodes; None for 0.
+    num_draws: number of bootstrap draws.
+    seed: seed of the draws.
+    count: counts the draws.
+  """
   _, index = np.unique(episodes, return_inverse=True)
-  sums = np.bincount(index, products)  # [E]
+  sums = np.bincount(index, terms)  # [E]
   counts = np.bincount(index).astype(np.float64)  # [E]
   size = len(sums)
+  starts = np.zeros(size) if starts is None else starts
   rng = np.random.default_rng(seed)
   draws = np.zeros(num_draws)
   for number in count(num_draws):  # One by one, to save memory.
     weights = rng.multinomial(size, np.full(size, 1.0 / size))  # [E]
     draws[number] = (weights @ sums) / (weights @ counts)
-  return of_draws(float(products.mean()), draws, size)
+    draws[number] += weights @ starts / size
+  return of_draws(float(terms.mean() + starts.mean()), draws, size)
 
 
 def over_seeds(

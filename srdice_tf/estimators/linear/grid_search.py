@@ -12,12 +12,16 @@ from srdice_tf.estimators import feature_maps
 from srdice_tf.estimators import problems
 from srdice_tf.estimators.linear import group_sums
 
-KINDS = RANDOM, ENCODER, ONE_HOT = 'random', 'encoder', 'onehot'
+KINDS = RANDOM, ENCODER, ONE_HOT, SUCCESSOR = (
+    'random', 'encoder', 'onehot', 'successor'
+)
 NONE, FLOW = 'none', 'flow'
 
 # The grid: as many features as the config says, and half as many.
 _SCALES = (0.5, 1.0, 2.0, 4.0)
 _RIDGES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+# Trained features are few and told apart well: smaller ones serve them.
+_SUCCESSOR_RIDGES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 _FRACTIONS = (1.0, 0.5)
 # A table needs no smoothing, which would only add bias. Lambda is there for
 # pairs (s, a) without data, and any positive number will do for these.
@@ -65,8 +69,15 @@ class Trial:
     }
 
 
-def check(config, problem: problems.Problem) -> tuple[str, ...]:
+def check(
+    name: str, config, problem: problems.Problem
+) -> tuple[str, ...]:
   """Returns the kinds of features that a LinearSRDICEConfig asks for.
+
+  Args:
+    name: of the estimator.
+    config: a LinearSRDICEConfig.
+    problem: what is fitted.
 
   Raises:
     UserError: if a field cannot be used for the problem.
@@ -74,7 +85,7 @@ def check(config, problem: problems.Problem) -> tuple[str, ...]:
   if not problem.has_vectors:
     raise errors.UserError(
         'algo',
-        'linear_srdice',
+        name,
         'its features are of vectors, but this environment has frames',
     )
   num_episodes = len(np.unique(problem.episodes))
@@ -127,7 +138,9 @@ def grid(config, kinds: tuple[str, ...]) -> list[LinearSetting]:
     shapes = [(size, scale)]
     if kind == RANDOM:
       shapes = itertools.product(sizes, _SCALES)
-    ridges = _RIDGES if kind != ONE_HOT else (*_RIDGES, _ONE_HOT_RIDGE)
+    ridges = _SUCCESSOR_RIDGES if kind == SUCCESSOR else _RIDGES
+    if kind == ONE_HOT:
+      ridges = (*_RIDGES, _ONE_HOT_RIDGE)
     settings += [LinearSetting(kind, *s, r) for s in shapes for r in ridges]
   return settings
 

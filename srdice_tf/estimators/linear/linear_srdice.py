@@ -36,8 +36,8 @@ class LinearSRDICEConfig(config_fields.Ratios, config_fields.NextActions):
   Attributes:
     select: How the settings of linear_srdice are chosen: none takes them as
       given, flow tries a grid and takes those with the smallest flow residual.
-    linear_features: Features of linear_srdice: random, encoder, onehot or auto;
-      with select=flow a list is possible.
+    linear_features: Features of linear_srdice: random, encoder, successor,
+      onehot or auto; with select=flow a list is possible.
     linear_num_features: Number of random features of linear_srdice, including
       the constant.
     linear_scale: Scale of the weights of linear_srdice's random features.
@@ -61,7 +61,7 @@ class LinearSRDICE(interface.RatioEstimator):
   def __init__(self, problem, config, seed, shared):
     """Checks the config; the work is done in the phase."""
     super().__init__(problem, config, seed, shared)
-    kinds = grid_search.check(config, problem)
+    kinds = grid_search.check(self.NAME, config, problem)
     self._settings = tuple(grid_search.grid(config, kinds))
     self._features = self._make_features(kinds)
     for setting in self._settings:
@@ -75,11 +75,8 @@ class LinearSRDICE(interface.RatioEstimator):
     self._groups = tf.Variable(0, trainable=False)
     # As JSON in a variable, so that checkpoints keep what was tried.
     self._trials = tf.Variable('[]', trainable=False)
-    encoder = ()
-    if grid_search.ENCODER in kinds:
-      encoder = shared.representation.phases[:1]
     self.phases = (
-        *encoder,
+        *self._training(kinds),
         phases.Phase(
             self.NAME, 1, self._solve, compiled=False, cost=750_000.0
         ),
@@ -88,9 +85,18 @@ class LinearSRDICE(interface.RatioEstimator):
   @classmethod
   def shared_parts(cls, config):
     parts = super().shared_parts(config)
-    if grid_search.ENCODER in config.linear_features.split(','):
+    trained = {grid_search.ENCODER, grid_search.SUCCESSOR}
+    if trained.intersection(config.linear_features.split(',')):
       return ('representation', *parts)
     return parts
+
+  def _training(self, kinds) -> tuple[phases.Phase, ...]:
+    """Returns the phases that train the features."""
+    if grid_search.SUCCESSOR in kinds:
+      return self.shared.representation.phases
+    if grid_search.ENCODER in kinds:
+      return self.shared.representation.phases[:1]
+    return ()
 
   def _make_features(self, kinds):
     """Returns the features of each kind; `_use` draws random ones again."""
@@ -99,6 +105,10 @@ class LinearSRDICE(interface.RatioEstimator):
       made[grid_search.RANDOM] = self._random(self._settings[0])
     if grid_search.ENCODER in kinds:
       made[grid_search.ENCODER] = feature_maps.Encoded(
+          self.shared.representation
+      )
+    if grid_search.SUCCESSOR in kinds:
+      made[grid_search.SUCCESSOR] = feature_maps.SuccessorLayer(
           self.shared.representation
       )
     if grid_search.ONE_HOT in kinds:

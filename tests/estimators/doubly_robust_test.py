@@ -1,0 +1,187 @@
+"""Tests for doubly robust sums, against exact solutions."""
+
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from srdice_tf import errors
+from srdice_tf import training
+from srdice_tf.estimators import hyperparameters
+from srdice_tf.estimators import registry
+from srdice_tf.evaluation import intervals
+from tests import finite
+from tests import walk
+
+_CONFIG = hyperparameters.Hyperparameters(
+    encoder_steps=20,
+    successor_steps=20,
+    updates=30,
+    num_features=8,
+    hidden_units=8,
+    batch_size=32,
+    start_pool=64,
+    bootstrap_draws=20,
+    lstd_ridge=1e-6,
+)
+
+
+def _make(problem, names=('dr',), **changes):
+  config = _CONFIG.replace(**changes)
+  return registry.make_estimators(names, problem, config, seed=0)
+
+
+def _fit(problem, names=('dr',), **changes):
+  made = _make(problem, names, **changes)
+  training.PhaseTrainer(made).run()
+  return made
+
+
+class _Table(tf.Module):
+  """Numbers of pairs (s, a), as ratios and as Q, in float64."""
+
+  def __init__(self, table, mdp):
+    super().__init__()
+    self._table = tf.constant(table.ravel(), tf.float64)  # [S A]
+    self._num_states = mdp.data.shape[0]
+    self._pairs = mdp.pairs
+
+  def ratio_of(self, problem):
+    del problem
+    return lambda: tf.gather(self._table, self._pairs)
+
+  def __call__(self, inputs):
+    states = tf.argmax(inputs[:, : self._num_states], 1)
+    actions = tf.argmax(inputs[:, self._num_states :], 1)
+    num_actions = inputs.shape[1] - self._num_states
+    return tf.gather(self._table, states * num_actions + actions)[:, None]
+
+
+@pytest.fixture(scope='module')
+def mdp():
+  return finite.random_mdp()
+
+
+def _q(mdp):
+  """Returns Q [S, A] of the empirical MDP."""
+  rewards = np.zeros(mdp.data.size)
+  rewards[mdp.pairs] = mdp.dataset.rewards  # One for each pair.
+  next_pairs = np.einsum('ijk,kl->ijkl', mdp.transition, mdp.policy)
+  matrix = next_pairs.reshape(mdp.data.size, mdp.data.size)
+  identity = np.eye(mdp.data.size)
+  return np.linalg.solve(identity - finite.GAMMA * matrix, rewards)
+
+
+def _value(mdp, ratio, q, **changes):
+  (made,) = _make(
+      mdp.problem, dr_ratio='linear_srdice', **changes
+  ).values()
+  made._parts[0] = made._parts[0]._replace(
+      ratio=_Table(ratio, mdp), value_function=_Table(q, mdp)
+  )
+  made._sum_up()
+  return float(made.estimate())
+
+
+def test_exact_if_either_is_exact(mdp):
+  rng = np.random.default_rng(0)
+  wrong = rng.normal(size=mdp.data.size)
+  with_ratio = _value(mdp, mdp.ratio, wrong)
+  assert with_ratio == pytest.approx(mdp.value, rel=1e-6)
+  assert _value(mdp, wrong, _q(mdp)) == pytest.approx(mdp.value, rel=1e-6)
+  assert abs(_value(mdp, wrong, wrong) - mdp.value) > 0.1
+
+
+def test_normalised_ratios_have_their_mass(mdp):
+  """A wrong scale of exact ratios is mended by it."""
+  wrong = np.random.default_rng(0).normal(size=mdp.data.size)
+  assert abs(_value(mdp, 3.0 * mdp.ratio, wrong) - mdp.value) > 0.01
+  mended = _value(mdp, 3.0 * mdp.ratio, wrong, dr_normalised=True)
+  assert mended == pytest.approx(mdp.value, rel=1e-6)
+
+
+@pytest.fixture(scope='module')
+def problem():
+  data = walk.dataset(seed=0, num_episodes=12)
+  # So that the value is not near 0.
+  return walk.problem(dataclasses.replace(data, rewards=data.rewards + 1.0))
+
+
+@pytest.fixture(scope='module')
+def fitted(problem):
+  return _fit(problem, ('dr', 'srdice_lstd', 'deep_td'))
+
+
+def test_sum_of_its_parts(problem, fitted):
+  """By hand from ratios and Q, but for the actions that are drawn."""
+  dr = fitted['dr']
+  ratios = fitted['srdice_lstd'].ratios().numpy()
+  np.testing.assert_allclose(dr.ratios(), ratios, rtol=1e-6)
+  q = dr._parts[0].value_function
+  draw = lambda inputs_of, size: np.mean(
+      [
+          q(inputs_of(tf.range(size), tf.random.Generator.from_seed(seed)))
+          for seed in range(50)
+      ],
+      axis=0,
+  )[:, 0]
+  after = draw(problem.next_inputs, problem.size)
+  now = q(problem.state_actions(tf.range(problem.size))).numpy()[:, 0]
+  differences = problem.rewards + problem.gamma * problem.not_done * after - now
+  start = draw(problem.start_inputs, problem.num_starts)
+  expected = (1 - problem.gamma) * start.mean() + np.mean(ratios * differences)
+  assert float(dr.estimate()) == pytest.approx(expected, rel=0.02)
+  found = dr.details()
+  total = found['value_term'] + found['correction']
+  assert float(dr.estimate()) == pytest.approx(total)
+
+
+def test_phases_are_shared(fitted):
+  names = [phase.name for phase in fitted['dr'].phases]
+  assert names == ['encoder', 'successor', 'srdice_lstd', 'deep_td', 'dr']
+  assert fitted['dr'].flow_residual() == fitted['srdice_lstd'].flow_residual()
+
+
+def test_interval_is_of_all_terms(problem, fitted):
+  low, high, _ = fitted['dr'].interval()
+  assert low < float(fitted['dr'].estimate()) < high
+  episodes = problem.episodes.numpy()
+  zeros = np.zeros(problem.size)
+  values = np.random.default_rng(0).normal(size=problem.num_starts)
+  found = intervals.of_terms(zeros, episodes, values, 2000)
+  error = values.std(ddof=1) / np.sqrt(len(values))
+  assert found.standard_error == pytest.approx(error, rel=0.1)
+
+
+def test_folds_are_fitted_to_the_others(problem):
+  dr = _fit(problem, dr_folds=2)['dr']
+  assert len(dr._parts) == 2
+  rows = np.concatenate([part.rows for part in dr._parts])
+  assert sorted(rows) == list(range(problem.size))
+  first = dr._parts[0]
+  assert first.ratio.problem.num_starts == 6
+  alone = first.ratio.problem.rewards.numpy()
+  is_even = problem.episodes.numpy() % 2 == 0
+  np.testing.assert_array_equal(alone, problem.rewards.numpy()[~is_even])
+  np.testing.assert_array_equal(
+      first.problem.rewards, problem.rewards.numpy()[is_even]
+  )
+  assert np.isfinite(float(dr.estimate()))
+  assert dr.flow_residual().scored_on == 'cross-fit'
+
+
+def test_bad_settings(problem):
+  with pytest.raises(errors.UserError, match='dr_ratio=deep_td.*no density'):
+    _make(problem, dr_ratio='deep_td')
+  with pytest.raises(errors.UserError, match='nonsense.*no such estimator'):
+    _make(problem, dr_ratio='nonsense')
+  one = problem.of_episodes(np.array([0]))
+  with pytest.raises(errors.UserError, match='dr_folds=2.*1 episodes'):
+    _make(one, dr_folds=2)
+
+
+def test_config_has_the_fields_of_its_parts():
+  found = _CONFIG.replace(dr_ratio='srdice').for_methods(['dr'])
+  assert {'dr', 'srdice', 'representation', 'value_function'} <= found.keys()
