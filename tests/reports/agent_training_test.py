@@ -12,7 +12,7 @@ from srdice_tf.agents import run_files
 from srdice_tf.policies import weights
 from srdice_tf.reports import agent_training
 
-_README = pathlib.Path(__file__).parents[2] / 'README.md'
+_README = pathlib.Path(weights.__file__).with_name('README.md')
 _CARDS = sorted(glob.glob(os.path.join(weights.PRETRAINED_DIR, '*', '*.json')))
 
 
