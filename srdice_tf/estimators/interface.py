@@ -31,9 +31,9 @@ class FlowScore(NamedTuple):
 class Estimator(tf.Module):
   """Learns R(pi) = (1-gamma) E[sum_t gamma^t r_t] from a data set.
 
-  A subclass has a NAME and a Config, says whether it HAS_RATIOS, sets `phases`, and can give an `estimate`
-  at any time of its last phase. It overrides the other methods if it knows more
-  than a value; else they return None or nothing.
+  A subclass has a NAME and a Config, says whether it HAS_RATIOS, sets `phases`,
+  and can give an `estimate` at any time of its last phase. It overrides the
+  other methods if it knows more than a value; else they return None or nothing.
 
   Attributes:
     phases: the phases of its training, in order.

@@ -50,7 +50,7 @@ def test_exact_where_the_layer_tells_all_pairs_apart():
 
 
 def test_features_are_the_layer_below_psi(problem, fitted):
-  """psi is linear in them, without the constant."""
+  """Without the constant: psi is linear in them."""
   inputs = problem.state_actions(tf.range(50))
   features = fitted.features(inputs).numpy()  # [B, H + 1]
   assert features.shape == (50, 25)
