@@ -166,19 +166,28 @@ class NumFeatures(MethodConfig):
 
 
 @dataclasses.dataclass(frozen=True)
-class Ratios(MethodConfig):
+class Bootstrap(MethodConfig):
+  """Intervals.
+
+  Attributes:
+    bootstrap_draws: Draws of the bootstrap for the 95% intervals; 0 for no
+      intervals.
+  """
+
+  # More would take hours.
+  bootstrap_draws: int = ranges.between(0, 100_000, 200)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ratios(Bootstrap):
   """What is made of density ratios.
 
   Attributes:
     estimate_samples: N, the transitions that an estimate by ratios draws; 0 for
       all of them.
-    bootstrap_draws: Draws of the bootstrap for the 95% intervals; 0 for no
-      intervals.
   """
 
   estimate_samples: int = ranges.between(0, 100_000_000, 0)
-  # More would take hours.
-  bootstrap_draws: int = ranges.between(0, 100_000, 200)
 
 
 @dataclasses.dataclass(frozen=True)

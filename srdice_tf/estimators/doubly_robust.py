@@ -24,7 +24,7 @@ from srdice_tf.evaluation import intervals
 
 
 @dataclasses.dataclass(frozen=True)
-class DoublyRobustConfig(config_fields.Ratios, config_fields.NextActions):
+class DoublyRobustConfig(config_fields.Bootstrap, config_fields.NextActions):
   """Which ratios and values are combined, and how.
 
   Attributes:

@@ -38,7 +38,7 @@ def _fit(chain, num_samples, names=tuple(registry.ESTIMATORS)):
   return {
       name: method
       for name, method in estimators.items()
-      if method.ratios() is not None
+      if method.HAS_RATIOS
   }
 
 
@@ -51,7 +51,7 @@ def _estimate(method, num_samples):
 
 def test_each_ratio_method_draws(chain):
   estimators = _fit(chain, 10)
-  assert len(estimators) == len(registry.ESTIMATORS) - 2  # Deep SR and Deep TD.
+  assert len(estimators) == len(registry.ESTIMATORS) - 3  # dr, Deep SR and TD.
   rewards = chain.dataset.rewards.numpy()
   for name, method in estimators.items():
     products = method.ratios().numpy() * rewards
