@@ -5,6 +5,7 @@ own, so that `--help` lists them, and no others.
 """
 
 from collections.abc import Callable
+from collections.abc import Collection
 import dataclasses
 import re
 import textwrap
@@ -292,21 +293,39 @@ def define_server_timeout() -> flags.FlagHolder[float]:
   )
 
 
-def define_hyperparameters() -> Callable[[], dict]:
+def define_hyperparameters() -> Callable:
   """Defines a flag for each hyper-parameter of each estimator.
 
   Returns:
-    A function that gives those whose flags were set.
+    A function of a preset and the names of estimators, which gives the preset
+    with the flags that were set, and says which of them play no part.
   """
   # Imports TensorFlow, which not every binary needs.
   from srdice_tf.estimators import hyperparameters
   from srdice_tf.estimators import presets
+  from srdice_tf.estimators import registry
 
   holders = {}
   for name, (field, text) in hyperparameters.fields().items():
     text = f'{text} In the preset paper: {presets.paper_text(name)}.'
     holders[name] = define(name, _KINDS[field.type], None, text)
-  return given(holders)
+  values = given(holders)
+
+  def change(preset, algos):
+    registry.check_names(algos)
+    changed = preset.replace(**values())
+    _say_unused(set(values()).difference(*changed.for_methods(algos).values()))
+    return changed
+
+  return change
+
+
+def _say_unused(names: Collection[str]):
+  """Prints which flags no estimator has; the same command may have others."""
+  if names:
+    shown = ', '.join(f'--{name}' for name in sorted(names))
+    text = f'no part       {shown}: no estimator of --algo has them'
+    print(textwrap.fill(text, 80, subsequent_indent=14 * ' '), flush=True)
 
 
 def define_fail_on() -> flags.FlagHolder[str]:
