@@ -51,6 +51,10 @@ _SYSTEM_ERRORS = (
     errno.EACCES,
     errno.EPERM,
     errno.EROFS,
+    errno.EISDIR,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.ENAMETOOLONG,
 )
 
 # Exit codes of errors after which all is written.
@@ -201,10 +205,11 @@ def _help_text() -> str:
 
 
 def _system_error(error: Exception) -> str | None:
-  """Returns one line on a full or forbidden disk; None for other errors."""
+  """Returns one line on a disk or a path that cannot be used, else None."""
   code = error.errno if isinstance(error, OSError) else None
   if code in _SYSTEM_ERRORS and error.filename is not None:
-    return f'{error.filename}: {error.strerror}'
+    # Of a renamed file the new name is the one that the user knows.
+    return f'{error.filename2 or error.filename}: {error.strerror}'
   # Writes, TensorFlow and Reverb do not always say which file it was.
   if code in (errno.ENOSPC, errno.EDQUOT) or _NO_SPACE in str(error):
     reason = os.strerror(code or errno.ENOSPC)

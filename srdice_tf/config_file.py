@@ -67,9 +67,12 @@ def check(
           ' which; choose another directory, or remove them to start again',
       )
     return None
-  found = read_json(path, 'remove it or choose another directory')
+  advice = 'remove it or choose another directory'
+  found = read_json(path, advice)
   wanted = _as_json(config)
   for name, old, new in _differences(found, wanted, _defaults(config)):
+    if isinstance(new, dict):
+      raise errors.at(path, f'has no settings under {name}', advice)
     if name not in changeable:
       raise errors.UserError(
           _FIELD,

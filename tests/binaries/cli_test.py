@@ -197,6 +197,10 @@ def test_other_errors_keep_their_traceback(binary):
             "PermissionError(13, 'Permission denied', 'a/b.csv')",
             'a/b.csv: Permission denied',
         ),
+        (
+            "IsADirectoryError(21, 'Is a directory', 'a.tmp', None, 'a.csv')",
+            'a.csv: Is a directory',
+        ),
     ],
 )
 def test_full_or_forbidden_disk_is_one_line(binary, raised, message):
