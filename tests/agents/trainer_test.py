@@ -145,6 +145,17 @@ def test_a_loss_that_is_not_finite_ends_the_run(tmp_path):
   assert 500 <= int(run.files.checkpoints.latest()[-9:]) < 1_005
 
 
+def test_a_rate_that_is_too_large_is_one_line(tmp_path):
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=100, eval_every=100, eval_episodes=1
+  )
+  fields = {'learning_rate': 1e20, 'random_steps': 40, 'block_steps': 10}
+  run = trainer.AgentTrainer(config, str(tmp_path), fields)
+  with pytest.raises(errors.UserError, match='loss of agent=ddqn is nan at'):
+    run.train()
+  run.close()
+
+
 class _InParts(interrupts.Pace):
   """Three updates a call."""
 
