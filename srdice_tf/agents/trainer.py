@@ -273,7 +273,7 @@ class AgentTrainer:
   def _restore(self):
     directory = self.files.checkpoints.latest()
     if directory is None:
-      self.files.truncate_curve(0)
+      self.files.truncate_curve(-1)  # The first point is made again, too.
       return
     try:
       self._read_checkpoint(directory)

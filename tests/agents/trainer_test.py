@@ -101,6 +101,19 @@ def test_points_after_the_checkpoint_are_made_again(tmp_path):
   assert _points(_run(tmp_path, config)) == points
 
 
+def test_without_a_checkpoint_all_points_are_made_again(tmp_path):
+  config = configs.TrainConfig(
+      'CartPole-v1', 'ddqn', num_steps=1_000, eval_every=500, eval_episodes=1
+  )
+  run = trainer.AgentTrainer(config, str(tmp_path))
+  point = dict.fromkeys(run_files.CURVE_FIELDS, 0.0)
+  run.files.add_point(point, factory.policy_network(run.agent))
+  run.close()
+  again = trainer.AgentTrainer(config, str(tmp_path))
+  assert again.files.curve() == []
+  again.close()
+
+
 @pytest.mark.parametrize(
     'name', ['agent.index', 'counters.npz', 'reverb/chunks.tfrecord']
 )
