@@ -101,19 +101,6 @@ def test_points_after_the_checkpoint_are_made_again(tmp_path):
   assert _points(_run(tmp_path, config)) == points
 
 
-def test_without_a_checkpoint_all_points_are_made_again(tmp_path):
-  config = configs.TrainConfig(
-      'CartPole-v1', 'ddqn', num_steps=1_000, eval_every=500, eval_episodes=1
-  )
-  run = trainer.AgentTrainer(config, str(tmp_path))
-  point = dict.fromkeys(run_files.CURVE_FIELDS, 0.0)
-  run.files.add_point(point, factory.policy_network(run.agent))
-  run.close()
-  again = trainer.AgentTrainer(config, str(tmp_path))
-  assert again.files.curve() == []
-  again.close()
-
-
 @pytest.mark.parametrize(
     'name', ['agent.index', 'counters.npz', 'reverb/chunks.tfrecord']
 )
@@ -156,17 +143,6 @@ def test_a_loss_that_is_not_finite_ends_the_run(tmp_path):
     run.train()
   run.close()
   assert 500 <= int(run.files.checkpoints.latest()[-9:]) < 1_005
-
-
-def test_a_rate_that_is_too_large_is_one_line(tmp_path):
-  config = configs.TrainConfig(
-      'CartPole-v1', 'ddqn', num_steps=100, eval_every=100, eval_episodes=1
-  )
-  fields = {'learning_rate': 1e20, 'random_steps': 40, 'block_steps': 10}
-  run = trainer.AgentTrainer(config, str(tmp_path), fields)
-  with pytest.raises(errors.UserError, match='loss of agent=ddqn is nan at'):
-    run.train()
-  run.close()
 
 
 class _InParts(interrupts.Pace):

@@ -168,9 +168,9 @@ def test_unknown_names_are_refused_with_the_nearest():
 
 
 def test_directories_that_cannot_be_are_found_before_any_run(tmp_path):
-  file = tmp_path / 'file'
+  file, good = tmp_path / 'file', str(tmp_path)
   file.touch()
   for field in ('root', 'data_root'):
-    roots = {'root': str(tmp_path), 'data_root': str(tmp_path), field: str(file)}
+    roots = {'root': good, 'data_root': good, field: str(file)}
     with pytest.raises(errors.UserError, match=f'^{field}=.*Not a directory'):
       planning.plan('coverage', 'smoke', **roots)
