@@ -5,7 +5,6 @@ own, so that `--help` lists them, and no others.
 """
 
 from collections.abc import Callable
-from collections.abc import Collection
 import dataclasses
 import re
 import textwrap
@@ -314,18 +313,14 @@ def define_hyperparameters() -> Callable:
   def change(preset, algos):
     registry.check_names(algos)
     changed = preset.replace(**values())
-    _say_unused(set(values()).difference(*changed.for_methods(algos).values()))
+    used = changed.for_methods(algos).values()
+    if unused := sorted(set(values()).difference(*used)):
+      shown = ', '.join(f'--{name}' for name in unused)
+      text = f'no part       {shown}: no estimator of --algo has them'
+      print(textwrap.fill(text, 80, subsequent_indent=14 * ' '), flush=True)
     return changed
 
   return change
-
-
-def _say_unused(names: Collection[str]):
-  """Prints which flags no estimator has; the same command may have others."""
-  if names:
-    shown = ', '.join(f'--{name}' for name in sorted(names))
-    text = f'no part       {shown}: no estimator of --algo has them'
-    print(textwrap.fill(text, 80, subsequent_indent=14 * ' '), flush=True)
 
 
 def define_fail_on() -> flags.FlagHolder[str]:
