@@ -51,6 +51,10 @@ _SYSTEM_ERRORS = (
     errno.EACCES,
     errno.EPERM,
     errno.EROFS,
+    errno.EISDIR,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.ENAMETOOLONG,
 )
 
 # Exit codes of errors after which all is written.
@@ -127,6 +131,7 @@ def _parse_flags_and_call(main: _Main) -> int | None:
   if not _HELP.isdisjoint(sys.argv[1:]):
     _print_help()
     return 0
+  _check_text(sys.argv[1:])
   try:
     program, *extra = flags.FLAGS(sys.argv)
   except flags.UnrecognizedFlagError as error:
@@ -139,15 +144,26 @@ def _parse_flags_and_call(main: _Main) -> int | None:
   return main([program])
 
 
+def _check_text(arguments: list[str]) -> None:
+  """Checks what the libraries take for names of files and environments."""
+  for argument in arguments:
+    try:
+      argument.encode()
+    except UnicodeEncodeError as error:
+      raise flags.Error(f'argument {argument!a}: expected UTF-8') from error
+
+
 def _check_values() -> None:
-  """Checks what the bounds of flags let pass: NaN, too large, no directory."""
+  """Checks what the bounds of flags let pass: NaN, too large, empty."""
   for name, value in flags.FLAGS.flag_values_dict().items():
     if isinstance(value, float) and not math.isfinite(value):
       raise flags.Error(f'flag --{name}={value}: expected a finite number')
     if isinstance(value, int) and value > _MAX_WHOLE:
       raise flags.Error(f'flag --{name}={value}: expected at most {_MAX_WHOLE}')
-    if name.endswith('_dir') and value == '' and flags.FLAGS[name].present:
-      raise flags.Error(f'flag --{name}=: expected a directory')
+    if value == '' and flags.FLAGS[name].default != '':
+      # Of `--policy=$POLICY`, say, where nobody has set the variable.
+      expected = 'a directory' if name.endswith('_dir') else 'a value'
+      raise flags.Error(f'flag --{name}=: expected {expected}')
 
 
 def _own_flags() -> list[flags.Flag]:
@@ -189,10 +205,11 @@ def _help_text() -> str:
 
 
 def _system_error(error: Exception) -> str | None:
-  """Returns one line on a full or forbidden disk; None for other errors."""
+  """Returns one line on a disk or a path that cannot be used, else None."""
   code = error.errno if isinstance(error, OSError) else None
   if code in _SYSTEM_ERRORS and error.filename is not None:
-    return f'{error.filename}: {error.strerror}'
+    # Of a renamed file the new name is the one that the user knows.
+    return f'{error.filename2 or error.filename}: {error.strerror}'
   # Writes, TensorFlow and Reverb do not always say which file it was.
   if code in (errno.ENOSPC, errno.EDQUOT) or _NO_SPACE in str(error):
     reason = os.strerror(code or errno.ENOSPC)

@@ -292,21 +292,35 @@ def define_server_timeout() -> flags.FlagHolder[float]:
   )
 
 
-def define_hyperparameters() -> Callable[[], dict]:
+def define_hyperparameters() -> Callable:
   """Defines a flag for each hyper-parameter of each estimator.
 
   Returns:
-    A function that gives those whose flags were set.
+    A function of a preset and the names of estimators, which gives the preset
+    with the flags that were set, and says which of them play no part.
   """
   # Imports TensorFlow, which not every binary needs.
   from srdice_tf.estimators import hyperparameters
   from srdice_tf.estimators import presets
+  from srdice_tf.estimators import registry
 
   holders = {}
   for name, (field, text) in hyperparameters.fields().items():
     text = f'{text} In the preset paper: {presets.paper_text(name)}.'
     holders[name] = define(name, _KINDS[field.type], None, text)
-  return given(holders)
+  values = given(holders)
+
+  def change(preset, algos):
+    registry.check_names(algos)
+    changed = preset.replace(**values())
+    used = changed.for_methods(algos).values()
+    if unused := sorted(set(values()).difference(*used)):
+      shown = ', '.join(f'--{name}' for name in unused)
+      text = f'no part       {shown}: no estimator of --algo has them'
+      print(textwrap.fill(text, 80, subsequent_indent=14 * ' '), flush=True)
+    return changed
+
+  return change
 
 
 def define_fail_on() -> flags.FlagHolder[str]:

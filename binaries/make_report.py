@@ -15,6 +15,7 @@ import os
 from absl import flags
 
 from binaries import cli
+from srdice_tf import config_file
 from srdice_tf.experiments import finished_runs
 from srdice_tf.reports import report_page
 
@@ -31,6 +32,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
 def main(_) -> None:
   groups = finished_runs.read(_RUNS.value)
   directory = _OUTPUT_DIR.value or os.path.join(_RUNS.value, 'report')
+  config_file.make_directory(directory)
   path = report_page.write(groups, directory)
   for group in groups:
     for missing in group.missing:

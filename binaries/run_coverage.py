@@ -50,6 +50,7 @@ _HYPERPARAMETERS = common_flags.define_hyperparameters()
 
 
 def main(_) -> None:
+  preset = tasks.preset(_ENV.value, 'paper')
   config = runs.RunConfig(
       tasks.TaskConfig(
           env_id=_ENV.value,
@@ -61,7 +62,7 @@ def main(_) -> None:
           **_BEHAVIOUR(),
       ),
       (_ALGO.value,),
-      tasks.preset(_ENV.value, 'paper').replace(**_HYPERPARAMETERS()),
+      _HYPERPARAMETERS(preset, [_ALGO.value]),
       _SEED.value,
       data_root=_DATA_ROOT.value,
   )

@@ -50,8 +50,7 @@ _EXECUTOR = flags.DEFINE_enum(
 )
 _RAY_ADDRESS = flags.DEFINE_string(
     'ray_address', '',
-    'Ray cluster whose machines share --root and --data_root; default: one'
-    ' that is started on this machine.',
+    'Ray cluster that shares --root and --data_root; default: one of its own.',
 )
 _ROOT = flags.DEFINE_string(
     'root', os.path.join('runs', 'experiments'),
@@ -72,6 +71,8 @@ def main(_) -> int:
     return 0
   if _EXPERIMENT.value is None:
     raise flags.Error('flag --experiment must be given; --list shows all')
+  if _RAY_ADDRESS.value and _EXECUTOR.value != 'ray':
+    raise flags.Error('flag --ray_address plays no part without --executor=ray')
   plan = planning.plan(
       _EXPERIMENT.value, _SCALE.value, _ROOT.value, _DATA_ROOT.value
   )

@@ -69,7 +69,7 @@ def main(_) -> None:
   config = runs.RunConfig(
       task,
       tuple(_ALGO.value),
-      preset.replace(**_HYPERPARAMETERS()),
+      _HYPERPARAMETERS(preset, _ALGO.value),
       _SEED.value if _SEED.present else None,
       _DATASET_DIR.value or '',
       address,

@@ -50,12 +50,11 @@ _HYPERPARAMETERS = common_flags.define_hyperparameters()
 
 
 def main(_) -> None:
-  registry.check_names(_ALGO.value)
   preset = presets.preset(_PRESET.value, is_frames=False)
   config = runs.RunConfig(
       tasks.TaskConfig('', **{'setting': 'hard', **_TASK()}),
       tuple(_ALGO.value),
-      preset.replace(**_HYPERPARAMETERS()),
+      _HYPERPARAMETERS(preset, _ALGO.value),
       _SEED.value,
       data_root=_DATA_ROOT.value,
   )

@@ -30,6 +30,29 @@ def make_directory(directory: str):
     raise errors.UserError(_FIELD, directory, error.strerror) from error
 
 
+def check_path(directory: str, field: str = _FIELD):
+  """Refuses a directory that could not be made or written to; makes none.
+
+  Args:
+    directory: which may be there.
+    field: name of the setting.
+
+  Raises:
+    UserError: with the reason.
+  """
+  directory = os.fspath(directory)
+  parent = os.path.abspath(directory)
+  while not os.path.lexists(parent):
+    parent = os.path.dirname(parent)
+  reason = None
+  if not os.path.isdir(parent):
+    reason = os.strerror(errno.ENOTDIR)
+  elif not os.access(parent, os.W_OK | os.X_OK):
+    reason = os.strerror(errno.EACCES)
+  if reason:
+    raise errors.UserError(field, directory, reason)
+
+
 def check(
     directory: str,
     config,
@@ -55,7 +78,7 @@ def check(
     UserError: if a field differs, which is named, or the directory cannot be
       used.
   """
-  _check_path(directory)
+  check_path(directory)
   path = os.path.join(directory, FILE_NAME)
   if not os.path.exists(path):
     left = [n for t in traces for n in sorted(glob.glob(t, root_dir=directory))]
@@ -67,9 +90,12 @@ def check(
           ' which; choose another directory, or remove them to start again',
       )
     return None
-  found = read_json(path, 'remove it or choose another directory')
+  advice = 'remove it or choose another directory'
+  found = read_json(path, advice)
   wanted = _as_json(config)
   for name, old, new in _differences(found, wanted, _defaults(config)):
+    if isinstance(new, dict):
+      raise errors.at(path, f'has no settings under {name}', advice)
     if name not in changeable:
       raise errors.UserError(
           _FIELD,
@@ -127,21 +153,6 @@ def hold(directory: str) -> Iterator[None]:
     raise
   finally:
     lock.release()
-
-
-def _check_path(directory: str):
-  """Raises an error if a directory could not be made or written to."""
-  directory = os.fspath(directory)
-  parent = os.path.abspath(directory)
-  while not os.path.lexists(parent):
-    parent = os.path.dirname(parent)
-  reason = None
-  if not os.path.isdir(parent):
-    reason = os.strerror(errno.ENOTDIR)
-  elif not os.access(parent, os.W_OK | os.X_OK):
-    reason = os.strerror(errno.EACCES)
-  if reason:
-    raise errors.UserError(_FIELD, directory, reason)
 
 
 def _as_json(config) -> dict:

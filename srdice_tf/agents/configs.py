@@ -7,6 +7,7 @@ from srdice_tf import limits
 from srdice_tf import ranges
 
 AGENTS = ('td3', 'ddqn', 'ddqn_per')
+_OF_PRIORITIES = ('priority_exponent', 'importance_exponent', 'min_priority')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Td3Config:
   target_noise_clip: float = ranges.at_least(0, 0.5)
   exploration_noise: float = ranges.at_least(0, 0.1)
   random_steps: int = ranges.at_least(0, 25_000)
-  updates_per_step: float = ranges.positive(1.0)
+  updates_per_step: float = ranges.between(1e-6, 100, 1.0)
   replay_capacity: int = ranges.at_least(1, 1_000_000)
   num_envs: int = ranges.between(1, limits.MOST_ENVS, 4)
   block_steps: int = ranges.between(1, 10_000, 100)
@@ -89,7 +90,7 @@ class DdqnConfig:
   final_epsilon: float = ranges.share(0.01)
   epsilon_decay_steps: int = ranges.at_least(1, 250_000)
   random_steps: int = ranges.at_least(0, 20_000)
-  updates_per_step: float = ranges.positive(0.25)
+  updates_per_step: float = ranges.between(1e-6, 100, 0.25)
   replay_capacity: int = ranges.at_least(1, 1_000_000)
   # The usual exponents.
   priority_exponent: float = ranges.at_least(0, 0.6)
@@ -109,6 +110,8 @@ def override(parameters, settings: dict, agent: str):
     UserError: if the agent lacks one, or a value is out of its range.
   """
   names = {field.name for field in dataclasses.fields(parameters)}
+  if agent != 'ddqn_per':
+    names -= {*_OF_PRIORITIES}
   for name, value in settings.items():
     if name not in names:
       raise errors.UserError(name, value, f'agent={agent} has no such setting')

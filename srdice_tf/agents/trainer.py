@@ -168,9 +168,7 @@ class AgentTrainer:
     begun, first = time.time(), self._block_updates
     size = self._pace.size(total - first)
     with interrupts.Deferred(self._pace.seconds(size)) as interrupt:
-      losses = self._learner.learn(
-          total, (self.config.seed, self._block), range(first, first + size)
-      )
+      losses = self._losses_of(total, range(first, first + size))
       for name, value in losses.items():
         self._losses[name] = self._losses.get(name, 0.0) + size * value
       self._block_updates += size
@@ -178,6 +176,16 @@ class AgentTrainer:
       self._pace.note(size, time.time() - begun)
       self.seconds['learn'] += time.time() - begun
     self._stop_if(interrupt)
+
+  def _losses_of(self, total: int, part: range) -> dict[str, float]:
+    """Makes a part of the updates; returns their mean losses."""
+    try:
+      return self._learner.learn(total, (self.config.seed, self._block), part)
+    except tf.errors.InvalidArgumentError as error:
+      # TF-Agents' DQN looks at its loss itself.
+      if 'Loss is inf or nan' not in str(error):
+        raise
+      return {'loss': float('nan')}
 
   def _stop_if(self, interrupt: interrupts.Deferred):
     if interrupt.received is not None:
@@ -265,7 +273,7 @@ class AgentTrainer:
   def _restore(self):
     directory = self.files.checkpoints.latest()
     if directory is None:
-      self.files.truncate_curve(0)
+      self.files.truncate_curve(-1)  # The first point is made again, too.
       return
     try:
       self._read_checkpoint(directory)

@@ -50,6 +50,8 @@ class Networks(MethodConfig):
         **super().needed_bytes(),
         # Weights, gradients and Adam's two means, in float32.
         'hidden_units': lambda units: 16 * units * (1 + (layers - 1) * units),
+        # Their kernels are of 4 x 4 pixels and the 32 filters before them.
+        'second_filters': lambda filters: 16 * filters * 4 * 4 * 32,
     }
 
   def bytes_of_batch(self, size: int) -> int:
@@ -200,7 +202,8 @@ class NextActions(MethodConfig):
       actions are not discrete.
   """
 
-  linear_next_actions: int = ranges.at_least(1, 4)
+  # More would take hours.
+  linear_next_actions: int = ranges.between(1, 10_000, 4)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -47,11 +47,15 @@ class Fit:
     self._trainer = training.PhaseTrainer(estimators, checkpoint_dir, INTERVAL)
     self._phases = {p.name: p for e in estimators.values() for p in e.phases}
     self._points = {name: [] for name in estimators}
-    if writer is not None and any(map(self._trainer.step_of, self._phases)):
+    if writer is not None:
       self._resume()
 
   def _resume(self):
-    """Takes the points of the checkpoint's past from metrics.csv."""
+    """Takes the points of the checkpoint's past from metrics.csv.
+
+    The rest goes: also that of a run that was killed before its first
+    checkpoint.
+    """
     is_known = lambda _, phase, step: step <= self._trainer.step_of(phase)
     for row in self._writer.truncate(is_known):
       if row.name == 'estimate' and row.method in self._points:

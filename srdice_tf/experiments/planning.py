@@ -70,10 +70,13 @@ def plan(name: str, scale: str, root: str, data_root: str = 'data') -> Plan:
     data_root: where data sets and true values are kept.
 
   Raises:
-    UserError: if there is no such experiment or scale.
+    UserError: if there is no such experiment or scale, or a directory cannot
+      be made.
   """
   kind = grids.experiment(name).kind
   scales.scale(scale)
+  config_file.check_path(root, 'root')
+  config_file.check_path(data_root, 'data_root')
   place = os.path.join(root, scale)
   directory = os.path.join(place, name)
   if kind == grids.CHAIN:

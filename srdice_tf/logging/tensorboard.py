@@ -1,6 +1,7 @@
 """What TensorBoard shows: numbers over steps, distributions, settings."""
 
 from collections.abc import Mapping
+import os
 
 import numpy as np
 from tensorboard.plugins.hparams import api as hparams
@@ -10,9 +11,11 @@ _MOST_VALUES = 50_000  # Of a histogram, which needs 240 bytes for each.
 
 
 class TensorBoard:
-  """Writes event files into a directory, made at the first value."""
+  """Writes event files into a directory."""
 
   def __init__(self, directory: str):
+    # A path that cannot be would be TensorFlow's error at the first value.
+    os.makedirs(directory, exist_ok=True)
     self._writer = tf.summary.create_file_writer(directory)
 
   def write(self, step: int, scalars: Mapping[str, float]):

@@ -28,6 +28,7 @@ _RATIOS = {
     'largest': 'ratio_largest',
     'flow residual': 'flow_residual',
 }
+_MOST_ERROR = 1e4  # Beyond it an error says how near to 0 the truth is.
 _OF_ESTIMATES = 'value', 'relative_error', 'log_error', 'smoothed_log_error'
 _ERRORS = {
     'truth': 'truth',
@@ -85,13 +86,14 @@ def _estimates(evaluations) -> str:
 
 
 def _as_percent(rows, columns):
-  """Writes the relative error as a percentage."""
+  """Writes the relative error as a percentage; none of a truth near 0."""
   if 'error' not in columns:
     return
   place = columns.index('error')
   for row in rows:
     if row[place] is not None and math.isfinite(row[place]):
-      row[place] = f'{row[place]:.1%}'
+      is_known = row[place] < _MOST_ERROR
+      row[place] = f'{row[place]:.1%}' if is_known else None
 
 
 def _ratios(evaluations) -> str:

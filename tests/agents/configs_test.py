@@ -60,12 +60,17 @@ def test_settings_replace_defaults():
   assert (parameters.n_step, parameters.batch_size) == (3, 32)
   with pytest.raises(errors.UserError, match='tau=0.1: agent=ddqn has no such'):
     configs.override(configs.DdqnConfig(), {'tau': 0.1}, 'ddqn')
+  priorities = {'min_priority': 0.1}
+  with pytest.raises(errors.UserError, match='agent=ddqn has no such'):
+    configs.override(configs.DdqnConfig(), priorities, 'ddqn')
+  found = configs.override(configs.DdqnConfig(), priorities, 'ddqn_per')
+  assert found.min_priority == 0.1
 
 
 @pytest.mark.parametrize(
     'name, value',
     [('gamma', 1.0), ('gamma', 0.0), ('tau', 1.5), ('tau', 0.0),
-     ('batch_size', 0),
+     ('batch_size', 0), ('updates_per_step', 101.0),
      ('learning_rate', -1e-3), ('target_noise', -0.1)],
 )
 def test_settings_out_of_range_are_refused(name, value):

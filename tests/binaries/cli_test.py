@@ -104,6 +104,8 @@ def test_results_that_are_not_finite_have_an_exit_code(binary):
         ('--gamma=0', 'flag --gamma=0.0: must lie strictly between 0 and 1'),
         ('--gamma=nan', 'flag --gamma=nan: must lie strictly between 0 and 1'),
         ('--run_dir=', 'flag --run_dir=: expected a directory'),
+        ('--env=', 'flag --env=: expected a value'),
+        ('--run_dir=\udcff', r"argument '--run_dir=\udcff': expected UTF-8"),
         ('--num_steps=2147483648', 'flag --num_steps=2147483648: expected at'
          ' most 2147483647'),
         ('--server_timeout=1e308', 'flag --server_timeout=1e308: 1e+308 is not'
@@ -194,6 +196,10 @@ def test_other_errors_keep_their_traceback(binary):
         (
             "PermissionError(13, 'Permission denied', 'a/b.csv')",
             'a/b.csv: Permission denied',
+        ),
+        (
+            "IsADirectoryError(21, 'Is a directory', 'a.tmp', None, 'a.csv')",
+            'a.csv: Is a directory',
         ),
     ],
 )

@@ -31,6 +31,8 @@ def test_a_page_from_runs(tmp_path):
   assert page.exists() and process.stderr == ''
   again = _run(f'--runs={tmp_path}', f'--output_dir={tmp_path / "other"}')
   assert again.returncode == 0 and (tmp_path / 'other' / page.name).exists()
+  nowhere = _run(f'--runs={tmp_path}', '--output_dir=/proc/none')
+  assert nowhere.returncode == 1 and len(nowhere.stderr.splitlines()) == 1
 
 
 def test_no_runs_are_one_line(tmp_path):

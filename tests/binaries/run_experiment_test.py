@@ -69,6 +69,11 @@ def test_a_failed_run_is_told_and_the_exit_code_is_1(tmp_path):
         ({'experiment': 'hrad'}, 1, '--experiment=hrad: there is no such'),
         ({'experiment': 'hard', 'scale': 'x'}, 1, '--scale=x: there are paper'),
         ({}, 2, 'flag --experiment must be given'),
+        (
+            {'experiment': 'hard', 'ray_address': 'a:1'},
+            2,
+            '--ray_address plays no part',
+        ),
     ],
 )
 def test_bad_input_is_one_line(tmp_path, flags, code, words):

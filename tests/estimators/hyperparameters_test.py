@@ -60,6 +60,11 @@ def test_unknown_names_and_values_out_of_range_are_refused():
     hyperparameters.Hyperparameters(tau=2.0)
   with pytest.raises(errors.UserError, match='updates=1.5: .*whole number'):
     hyperparameters.Hyperparameters().replace(updates=1.5)
+  for name in ('second_filters', 'linear_num_features'):
+    with pytest.raises(errors.UserError, match=f'{name}=.* GiB of memory'):
+      hyperparameters.Hyperparameters(**{name: 2**31 - 1})
+  with pytest.raises(errors.UserError, match='linear_next_actions=.*10,000'):
+    hyperparameters.Hyperparameters(linear_next_actions=2**31 - 1)
 
 
 def test_what_methods_use():

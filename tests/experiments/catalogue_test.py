@@ -165,3 +165,12 @@ def test_unknown_names_are_refused_with_the_nearest():
     planning.plan('zzzzz', 'smoke', '')
   with pytest.raises(errors.UserError, match='scale=dexk: .*nearest is desk'):
     planning.plan('chain', 'dexk', '')
+
+
+def test_directories_that_cannot_be_are_found_before_any_run(tmp_path):
+  file, good = tmp_path / 'file', str(tmp_path)
+  file.touch()
+  for field in ('root', 'data_root'):
+    roots = {'root': good, 'data_root': good, field: str(file)}
+    with pytest.raises(errors.UserError, match=f'^{field}=.*Not a directory'):
+      planning.plan('coverage', 'smoke', **roots)

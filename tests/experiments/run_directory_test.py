@@ -78,6 +78,30 @@ def test_metrics_that_were_cut_are_one_line(path, tmp_path):
     assert message.endswith(f"remove {tmp_path / 'run'} to begin again.")
 
 
+def test_metrics_from_before_the_first_checkpoint_are_made_again(
+    path, tmp_path
+):
+  shutil.copytree(path / 'run', tmp_path / 'run')
+  shutil.rmtree(tmp_path / 'run' / 'checkpoint')
+  for _ in range(2):  # Killed before the first checkpoint, and once more.
+    (tmp_path / 'run' / 'result.json').unlink()
+    runs.run(_config(path), str(tmp_path / 'run'))
+    found = (tmp_path / 'run' / 'metrics.csv').read_text()
+    assert found == (path / 'run' / 'metrics.csv').read_text()
+
+
+def test_settings_that_were_emptied_are_one_line(path, tmp_path):
+  shutil.copytree(path / 'run', tmp_path / 'run')
+  file = tmp_path / 'run' / 'config.json'
+  for content in ('{}', '{"task": 3}'):
+    file.write_text(content)
+    with pytest.raises(errors.UserError) as error:
+      runs.run(_config(path), str(tmp_path / 'run'))
+    message = str(error.value)
+    assert message.startswith(f'{file}: has no settings under task;')
+    assert message.endswith('or choose another directory.')
+
+
 def test_sizes_that_cannot_fit_leave_nothing_behind(
     path, tmp_path, monkeypatch
 ):

@@ -186,6 +186,13 @@ os.kill(os.getpid(), signal.SIGKILL)
   assert _events(tmp_path) == [('m/p/x', 1, 0.5)]
 
 
+def test_a_file_where_events_belong_is_named(tmp_path):
+  (tmp_path / 'events').touch()
+  with metrics.MetricsWriter(str(tmp_path)) as writer:
+    with pytest.raises(NotADirectoryError, match='events/m'):
+      writer.write('m', 'p', 1, {'x': 0.5})
+
+
 @pytest.mark.parametrize(
     ('content', 'message'),
     [

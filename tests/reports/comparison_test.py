@@ -50,6 +50,11 @@ def test_one_seed_has_its_own_interval_and_no_deviation():
   assert (row['truth'], row['+-'], row['error']) == ('2.000', '0.1000', '25.0%')
 
 
+def test_a_truth_of_0_has_no_relative_error():
+  (row,) = _estimates([_evaluation(_method('srdice', 1.5), truth=0.0)])
+  assert row['error'] == '-' and row['log error'] != '-'
+
+
 def test_means_deviations_and_students_interval_over_seeds():
   found = [_evaluation(_method('deep_td', value)) for value in (1.0, 2.0, 6.0)]
   mean, deviation = _estimates(found)

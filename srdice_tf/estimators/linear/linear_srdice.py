@@ -51,6 +51,13 @@ class LinearSRDICEConfig(config_fields.Ratios, config_fields.NextActions):
   linear_scale: float = ranges.positive(1.0)
   linear_ridge: float = ranges.at_least(0, 1e-3)
 
+  def needed_bytes(self):
+    # A matrix; how many it takes depends on the problem.
+    return {
+        **super().needed_bytes(),
+        'linear_num_features': lambda size: 8 * size * size,
+    }
+
 
 class LinearSRDICE(interface.RatioEstimator):
   """Ratio w.phi(s, a) from one pass over the data and one linear system."""
