@@ -130,6 +130,19 @@ def resolve(
   return task, config
 
 
+def defaults(config: RunConfig) -> dict:
+  """Returns the defaults of what `describe` tells, for runs before a field."""
+  values = config.hyperparameters.for_methods(config.algos)
+  usual = hyperparameters.Hyperparameters()
+  return {
+      **config_file.defaults(config),
+      'hyperparameters': {
+          part: {name: usual[name] for name in fields}
+          for part, fields in values.items()
+      },
+  }
+
+
 def check(config: RunConfig, run_dir: str):
   """Refuses a directory that holds another run, whatever its data.
 
@@ -137,7 +150,11 @@ def check(config: RunConfig, run_dir: str):
     UserError: naming the field that differs.
   """
   config_file.check(
-      run_dir, config.describe(), (*_CHANGEABLE, 'dataset_checksum'), _TRACES
+      run_dir,
+      config.describe(),
+      (*_CHANGEABLE, 'dataset_checksum'),
+      _TRACES,
+      defaults(config),
   )
 
 
@@ -203,7 +220,8 @@ def _dataset(task, config: RunConfig, server_timeout: float, cache):
 
 def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
   content = config.describe(dataset.checksum())
-  config_file.check(run_dir, content, _CHANGEABLE, _TRACES)
+  known = defaults(config)
+  config_file.check(run_dir, content, _CHANGEABLE, _TRACES, known)
   if result_file.exists(run_dir):
     return result_file.read(run_dir)
   problem, held_out = _problems(task, dataset, config)
@@ -215,7 +233,7 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
       held_out,
       progress.foretell_draws,
   )
-  config_file.claim(run_dir, content, _CHANGEABLE, _TRACES)
+  config_file.claim(run_dir, content, _CHANGEABLE, _TRACES, known)
   truth = truths.of_task(task, config.truth_dir)
   with metrics.MetricsWriter(run_dir, _hparams(config)) as writer:
     fit = fitting.Fit(
