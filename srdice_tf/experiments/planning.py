@@ -220,6 +220,16 @@ def cost(name: str, scale: str, num_workers: int = 1) -> tuple[int, float]:
   return len(specs), (total + sum(shared.values())) / at_once
 
 
+def costs_of_all(
+    scale: str, num_workers: int
+) -> list[tuple[str, int, float, str]]:
+  """Returns name, number of runs, seconds and title of each experiment."""
+  return [
+      (name, *cost(name, scale, num_workers), experiment.title)
+      for name, experiment in grids.EXPERIMENTS.items()
+  ]
+
+
 def caption(plan: Plan) -> str:
   """Returns seeds, updates, batches and sizes, as a person reads them."""
   words = f'Scale {plan.scale}: {scales.scale(plan.scale).words}'
@@ -279,6 +289,8 @@ def write(plan: Plan, command: str):
   advice = 'choose another root, or remove the directory to start again'
   if os.path.exists(path):
     found = config_file.read_json(path, advice)
+    # That of the runs that do not say it of themselves.
+    content['origin'] = found.get('origin') or content['origin']
     for field in ('version', 'name', 'scale'):
       if found.get(field) != content[field]:
         raise errors.at(
