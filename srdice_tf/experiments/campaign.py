@@ -4,7 +4,6 @@ from collections.abc import Callable
 import dataclasses
 import os
 import shutil
-import time
 
 from srdice_tf import config_file
 from srdice_tf import errors
@@ -16,6 +15,7 @@ from srdice_tf.experiments import finished_runs
 from srdice_tf.experiments import jobs
 from srdice_tf.experiments import kept_runs
 from srdice_tf.experiments import planning
+from srdice_tf.experiments import remaining
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import sweep
 from srdice_tf.logging import progress
@@ -116,8 +116,7 @@ class _Board:
     self._found: dict[str, jobs.Finding] = {}
     self._failures: dict[str, str] = {}
     self._left = {entry.directory: entry for entry in plan.entries}
-    self._begun = {}
-    self._expected = self._taken = 0.0  # Seconds of runs that were done here.
+    self._remaining = remaining.Remaining()
 
   def show_on(self, bar: progress.Progress):
     self._bar = bar
@@ -150,11 +149,8 @@ class _Board:
   def on_outcome(self, entry: sweep.Entry, status: str, text: str):
     """Notes what became of a run; writes the table."""
     self._left.pop(entry.directory, None)
-    begun = self._begun.pop(entry.directory, None)
+    self._remaining.on_end(entry, status == jobs.DONE)
     if status == jobs.DONE:
-      if begun is not None:
-        self._expected += entry.seconds
-        self._taken += time.monotonic() - begun
       try:
         self._keep(entry)
       except errors.UserError as error:
@@ -188,21 +184,14 @@ class _Board:
 
   def on_wait(self, running):
     """Draws the line of the whole grid."""
-    now = time.monotonic()
-    for entry in running:
-      self._begun.setdefault(entry.directory, now)
-    pace = self._taken / self._expected if self._expected else 1.0
-    left = 0.0
-    for path, entry in self._left.items():
-      expected = entry.seconds * pace
-      spent = now - self._begun.get(path, now)
-      left += max(expected - spent, 0.1 * expected)
+    self._remaining.on_running(running)
+    left = self._remaining.seconds(self._left.values(), self._num_workers)
     num_done = (
         len(self._plan.entries) - len(self._left) - len(self._failures)
     )
     self._bar.update(
         num_done,
-        left / self._num_workers,
+        left,
         running=len(running),
         failed=len(self._failures),
     )

@@ -24,6 +24,7 @@ from srdice_tf.reports import origins
 
 # What became of an entry; one that is busy is run by another process.
 DONE, FAILED, BUSY = 'done', 'failed', 'busy'
+_FEATURES = 'representations'  # Beside the data.
 
 
 # Runs that are no evaluations, by their configs: modules with `run` and `find`.
@@ -67,7 +68,9 @@ def run(entry: sweep.Entry, cache: dict):
   else:
     if not cache:
       _make_shared(entry.config)
-    runs.run(entry.config, entry.directory, cache=cache)
+    config = entry.config
+    root = os.path.join(config.data_root, _FEATURES) * entry.shares_features
+    runs.run(config, entry.directory, cache=cache, features_root=root)
   path = os.path.join(entry.directory, finished_runs.ORIGIN)
   if not os.path.exists(path):
     config_file.write_json(path, origins.here())

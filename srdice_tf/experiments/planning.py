@@ -98,7 +98,15 @@ def _evaluations(name: str, scale: str, place: str, data_root: str):
     path = os.path.join(place, spec.point.of or name, run)
     seconds = costs.seconds(config)
     label = spec.point.label
-    entries.append(sweep.Entry(config, path, seconds=seconds, label=label))
+    entries.append(
+        sweep.Entry(
+            config,
+            path,
+            seconds=seconds,
+            label=label,
+            shares_features=not grids.experiment(name).is_timed,
+        )
+    )
     shown[path] = os.path.join(place, name, run)
   return entries, shown
 

@@ -14,6 +14,7 @@ from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import episodes
+from srdice_tf.experiments import feature_store
 from srdice_tf.experiments import fitting
 from srdice_tf.experiments import provenance
 from srdice_tf.experiments import result_file
@@ -180,6 +181,7 @@ def run(
     run_dir: str,
     server_timeout: float = _TIMEOUT,
     cache: dict | None = None,
+    features_root: str = '',
 ) -> results.Evaluation:
   """Runs, resumes, or reads one evaluation.
 
@@ -191,6 +193,7 @@ def run(
     run_dir: where results and checkpoints are kept; it is locked meanwhile.
     server_timeout: seconds to wait for the server at `reverb_address`.
     cache: keeps the last data set that was read, for runs on parts of it.
+    features_root: where runs leave phi and psi for each other; '' shares none.
 
   Raises:
     UserError: if the directory holds another configuration, or another
@@ -200,7 +203,7 @@ def run(
   check(config, run_dir)
   with config_file.hold(run_dir):
     dataset = _dataset(task, config, server_timeout, cache)
-    return _run(task, config, dataset, run_dir)
+    return _run(task, config, dataset, run_dir, features_root)
 
 
 def _dataset(task, config: RunConfig, server_timeout: float, cache):
@@ -218,7 +221,9 @@ def _dataset(task, config: RunConfig, server_timeout: float, cache):
   return episodes.part(cache[key], config.part, config.num_parts)
 
 
-def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
+def _run(
+    task, config: RunConfig, dataset, run_dir, features_root
+) -> results.Evaluation:
   content = config.describe(dataset.checksum())
   known = defaults(config)
   config_file.check(run_dir, content, _CHANGEABLE, _TRACES, known)
@@ -241,6 +246,11 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
         truth.get('target'),
         os.path.join(run_dir, _CHECKPOINT),
         writer,
+        feature_store.user(
+            estimators,
+            features_root,
+            lambda features: _trained_on(task, config, content, features),
+        ),
     )
     fit.train()
     evaluation = results.Evaluation(
@@ -261,6 +271,19 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
   _save_trials(evaluation, run_dir)
   result_file.write(run_dir, evaluation)
   return evaluation
+
+
+def _trained_on(task, config: RunConfig, content: dict, features) -> dict:
+  """Returns all that phi and psi depend on."""
+  return {
+      'data': content['dataset_checksum'],
+      'env_id': config.task.env_id,
+      'target': task.policy_descriptions['target'],
+      'gamma': config.task.gamma,
+      'seed': config.seed,
+      'holdout_fraction': config.holdout_fraction,
+      'features': dataclasses.asdict(features),
+  }
 
 
 def _hparams(config: RunConfig) -> dict:

@@ -31,6 +31,8 @@ class Entry:
     after: directories of runs that must be done before.
     seconds: about how long it takes on one core.
     label: of the setting that it belongs to, among those of an experiment.
+    shares_features: whether phi and psi may be those of another run, with the
+      seconds that it took there.
   """
 
   config: Any
@@ -39,6 +41,7 @@ class Entry:
   after: tuple[str, ...] = ()
   seconds: float = 0.0
   label: str = ''
+  shares_features: bool = True
 
 
 def plan(
