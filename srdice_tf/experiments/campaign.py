@@ -1,6 +1,7 @@
 """An experiment from its plan to its table, by any executor."""
 
 from collections.abc import Callable
+import contextlib
 import dataclasses
 import os
 import shutil
@@ -85,10 +86,16 @@ def run(
 def keep(plan: planning.Plan, kept: str = kept_runs.DIRECTORY) -> int:
   """Keeps the finished runs of an experiment; returns their number.
 
+  Runs that are damaged are left out; to run again says what they lack.
+
   Raises:
-    UserError: if a run's file, or what is kept, is damaged.
+    UserError: if what is kept is damaged.
   """
-  done = [entry for entry in plan.entries if jobs.found(entry) is not None]
+  done = []
+  for entry in plan.entries:
+    with contextlib.suppress(errors.UserError):
+      if jobs.found(entry) is not None:
+        done.append(entry)
   return _kept(plan, kept).keep(done, plan.name)
 
 

@@ -224,6 +224,7 @@ def cost(name: str, scale: str, num_workers: int = 1) -> tuple[int, float]:
     fields = scales.scale(scale).rewards
     num = random_rewards.RandomRewardsConfig(**fields).num_rewards
     total += len(specs) * (costs.START + costs.REWARD * num)
+    total += len(experiment.env_ids) * costs.REWARD_TRUTH * num
   at_once = 1 if experiment.is_timed else min(num_workers, len(specs) or 1)
   return len(specs), (total + sum(shared.values())) / at_once
 
