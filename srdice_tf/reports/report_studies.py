@@ -80,7 +80,7 @@ def of_rewards(rewards: pd.DataFrame, name: str) -> report_parts.ReportFigure:
     panels.append(report_parts.Panel(env, draw))
   columns = (
       'task', 'method', 'rewards', 'mean log MSE', 'std', 'best on %',
-      'best on %, ratio 1 aside',
+      '% without ratio 1',
   )
   seeds = rewards['seed'].nunique()
   return report_parts.ReportFigure(
