@@ -78,6 +78,19 @@ def phases(config: runs.RunConfig) -> dict[str, tuple[int, float]]:
   }
 
 
+def feature_seconds(config: runs.RunConfig) -> dict[tuple, float]:
+  """Returns the time of phi and psi, by what they are; runs share them."""
+  task = config.task
+  noise = tuple(getattr(task, name) for name in settings.NUMBERS)
+  data = task.env_id, task.setting, noise, _size(config), config.seed
+  found = phases(config)
+  return {
+      (name, *data, task.gamma): found[name][1]
+      for name in ('encoder', 'successor')
+      if name in found
+  }
+
+
 def data_seconds(config: runs.RunConfig) -> dict[tuple, float]:
   """Returns the time of the data set and of the truth, each by what it is.
 

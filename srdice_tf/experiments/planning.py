@@ -204,13 +204,16 @@ def _size(fields: dict, budget: scales.Budget, scale: scales.Scale) -> int:
   return min(size, budget.num_transitions or size)
 
 
-def cost(name: str, scale: str, num_workers: int = 1) -> tuple[int, float]:
+def cost(
+    name: str, scale: str, num_workers: int = 1, with_others: bool = True
+) -> tuple[int, float]:
   """Returns how many runs an experiment has, and about their time.
 
   Args:
     name: of the experiment.
     scale: name of the scale.
     num_workers: runs at a time.
+    with_others: whether runs that other experiments have, too, are counted.
   """
   experiment = grids.experiment(name)
   if experiment.kind == grids.CHAIN:
@@ -218,8 +221,12 @@ def cost(name: str, scale: str, num_workers: int = 1) -> tuple[int, float]:
   shared, total = {}, 0.0
   specs = _specs(name, scale, '')
   for spec in specs:
-    total += costs.seconds(spec.config)
-    shared |= costs.data_seconds(spec.config)
+    if with_others or not spec.point.of:
+      seconds, once = costs.seconds(spec.config), {}
+      if not experiment.is_timed:
+        once = costs.feature_seconds(spec.config)
+      total += seconds - sum(once.values())
+      shared |= once | costs.data_seconds(spec.config)
   if experiment.kind == grids.RANDOM_REWARDS:
     fields = scales.scale(scale).rewards
     num = random_rewards.RandomRewardsConfig(**fields).num_rewards
@@ -231,10 +238,18 @@ def cost(name: str, scale: str, num_workers: int = 1) -> tuple[int, float]:
 
 def costs_of_all(
     scale: str, num_workers: int
-) -> list[tuple[str, int, float, str]]:
-  """Returns name, number of runs, seconds and title of each experiment."""
+) -> list[tuple[str, int, float, str, float]]:
+  """Returns name, runs, seconds, title and own seconds of each experiment.
+
+  Its own are those that are left if the runs of other experiments are done.
+  """
   return [
-      (name, *cost(name, scale, num_workers), experiment.title)
+      (
+          name,
+          *cost(name, scale, num_workers),
+          experiment.title,
+          cost(name, scale, num_workers, with_others=False)[1],
+      )
       for name, experiment in grids.EXPERIMENTS.items()
   ]
 

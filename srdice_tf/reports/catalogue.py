@@ -10,20 +10,31 @@ from srdice_tf.reports import tables
 _WIDTH = 100  # Columns of a terminal.
 
 
-def table(rows: Iterable[tuple[str, int, float, str]], num_workers: int) -> str:
-  """Returns the experiments as a table.
+def table(
+    rows: Iterable[tuple[str, int, float, str, float]], num_workers: int
+) -> str:
+  """Returns the experiments as a table, and what is left after others.
 
   Args:
-    rows: name, number of runs, seconds, and title of each.
+    rows: name, number of runs, seconds, title, and the seconds of what no
+      other experiment has, of each.
     num_workers: cores that are used.
   """
-  return tables.format_table(
+  rows = list(rows)
+  found = tables.format_table(
       ('experiment', 'runs', f'on {num_workers} cores', 'what'),
       [
           [name, count, duration(seconds), title]
-          for name, count, seconds, title in rows
+          for name, count, seconds, title, _ in rows
       ],
   )
+  left = [
+      f'{name} {duration(own)}'
+      for name, _, seconds, _, own in rows
+      if own < 0.99 * seconds
+  ]
+  text = f'If runs of hard that others share are done: {", ".join(left)}.'
+  return f'{found}\n{caption(text)}' if left else found
 
 
 def duration(seconds: float) -> str:
