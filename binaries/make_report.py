@@ -17,6 +17,7 @@ from absl import flags
 from binaries import cli
 from srdice_tf import config_file
 from srdice_tf.experiments import finished_runs
+from srdice_tf.reports import catalogue
 from srdice_tf.reports import report_page
 
 _RUNS = flags.DEFINE_string(
@@ -37,6 +38,8 @@ def main(_) -> None:
   for group in groups:
     for missing in group.missing:
       print(f'missing       {missing}')
+    for error in group.damaged.values():
+      print(catalogue.caption(f'damaged       {error}'))
   print(f'runs          {sum(len(group.records) for group in groups)}')
   print(f'report        {path}')
 

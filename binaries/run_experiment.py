@@ -10,11 +10,9 @@ from srdice_tf.logging import quiet
 
 quiet.install()
 
-import functools
 import os
 import shlex
 import sys
-import textwrap
 
 from absl import flags
 
@@ -27,13 +25,18 @@ from srdice_tf.experiments import planning
 from srdice_tf.experiments import ray_executor
 from srdice_tf.experiments import scales
 from srdice_tf.reports import catalogue
-from srdice_tf.reports import study
+from srdice_tf.reports import experiment_findings
 
 _EXPERIMENT = flags.DEFINE_string(
     'experiment', None, f'Experiment: {", ".join(grids.EXPERIMENTS)}.'
 )
 _LIST = flags.DEFINE_boolean(
     'list', False, 'Only list the experiments with their cost at --scale.'
+)
+_KEEP = flags.DEFINE_boolean(
+    'keep', False,
+    'Run nothing, but keep what finished runs found with the package, in'
+    ' srdice_tf/experiments/results/runs: other machines take it as done.',
 )
 _SCALE = flags.DEFINE_string(
     'scale', 'desk',
@@ -62,11 +65,7 @@ _DATA_ROOT = common_flags.define_data_root()
 def main(_) -> int:
   num_workers = _WORKERS.value or len(os.sched_getaffinity(0))
   if _LIST.value:
-    cost = lambda name: planning.cost(name, _SCALE.value, num_workers)
-    rows = [
-        (name, *cost(name), experiment.title)
-        for name, experiment in grids.EXPERIMENTS.items()
-    ]
+    rows = planning.costs_of_all(_SCALE.value, num_workers)
     print(catalogue.table(rows, num_workers))
     return 0
   if _EXPERIMENT.value is None:
@@ -77,20 +76,21 @@ def main(_) -> int:
       _EXPERIMENT.value, _SCALE.value, _ROOT.value, _DATA_ROOT.value
   )
   print(f'runs in       {plan.directory}')
-  print(textwrap.fill(planning.caption(plan), 100), flush=True)
+  print(catalogue.caption(planning.caption(plan)), flush=True)
+  if _KEEP.value:
+    print(f'kept          {campaign.keep(plan)} runs of {len(plan.entries)}')
+    return 0
   command = shlex.join(['python', *sys.argv])
   execute = executors.run_local
   if _EXECUTOR.value == 'ray':
-    execute = functools.partial(
-        ray_executor.run_ray, address=_RAY_ADDRESS.value
-    )
+    execute = lambda *args: ray_executor.run_ray(*args, _RAY_ADDRESS.value)
   found = campaign.run(plan, command, num_workers, execute)
-  for label, evaluations in found.by_label.items():
-    print(f'{label}\n{study.table(evaluations)}'.lstrip())
+  is_of_parts = plan.experiment.num_parts > 1
+  print(experiment_findings.text(found.by_label, found.studies, is_of_parts))
   if found.evaluations:
     print(f'all numbers   {found.table}')
   if found.failures:
-    print(catalogue.failures(found.failures, len(plan.entries)), flush=True)
+    print(catalogue.failures(found.failures, plan.directory), flush=True)
   if len(found.failures) < len(plan.entries):
     print(f'report        {campaign.write_report(plan)}')
   return 1 if found.failures else 0

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 import errno
 import glob
 import json
 import os
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +60,7 @@ def check(
     config,
     changeable: Collection[str] = (),
     traces: Collection[str] = (),
+    known: Mapping | None = None,
 ) -> dict | None:
   """Refuses a directory that holds a run of other settings; writes nothing.
 
@@ -70,6 +73,7 @@ def check(
     changeable: fields in which a run that goes on may differ.
     traces: patterns of files that a run goes on from; without a config.json
       nobody knows which settings they belong to.
+    known: defaults of the fields, if `config` is no dataclass that has them.
 
   Returns:
     The settings that are there; None if there are none.
@@ -92,8 +96,8 @@ def check(
     return None
   advice = 'remove it or choose another directory'
   found = read_json(path, advice)
-  wanted = _as_json(config)
-  for name, old, new in _differences(found, wanted, _defaults(config)):
+  known = defaults(config) if known is None else known
+  for name, old, new in differences(found, config, known):
     if isinstance(new, dict):
       raise errors.at(path, f'has no settings under {name}', advice)
     if name not in changeable:
@@ -111,6 +115,7 @@ def claim(
     config,
     changeable: Collection[str] = (),
     traces: Collection[str] = (),
+    known: Mapping | None = None,
 ):
   """Writes the settings, or refuses a directory that holds a run of others.
 
@@ -119,7 +124,7 @@ def claim(
   Raises:
     UserError: as `check` does, or if the directory cannot be made.
   """
-  found = check(directory, config, changeable, traces)
+  found = check(directory, config, changeable, traces, known)
   make_directory(directory)
   if found != _as_json(config):
     write_json(os.path.join(directory, FILE_NAME), _as_json(config))
@@ -161,19 +166,30 @@ def _as_json(config) -> dict:
   return json.loads(json.dumps(config))
 
 
-def _differences(found, wanted, defaults, prefix: str = ''):
-  """Yields name, old and new value of each field that differs."""
+def differences(
+    found: Mapping, config, known: Mapping
+) -> Iterator[tuple[str, Any, Any]]:
+  """Yields name, old and new value of each field that differs.
+
+  Args:
+    found: the settings that are there.
+    config: a dataclass, or a dict of JSON.
+    known: defaults of fields that `found` may lack.
+  """
+  return _differences(found, _as_json(config), _as_json(known))
+
+
+def _differences(found, wanted, known, prefix: str = ''):
   for key in {**found, **wanted}:
-    old, new = found.get(key, defaults.get(key)), wanted.get(key)
+    old, new = found.get(key, known.get(key)), wanted.get(key)
     if isinstance(old, dict) and isinstance(new, dict):
-      yield from _differences(
-          old, new, defaults.get(key) or {}, f'{prefix}{key}.'
-      )
+      below = known.get(key) or {}
+      yield from _differences(old, new, below, f'{prefix}{key}.')
     elif old != new:
       yield prefix + key, old, new
 
 
-def _defaults(config) -> dict:
+def defaults(config) -> dict:
   """Returns the default of each field that has one."""
   if not dataclasses.is_dataclass(config):
     return {}
@@ -181,7 +197,7 @@ def _defaults(config) -> dict:
   for field in dataclasses.fields(config):
     value = getattr(config, field.name)
     if dataclasses.is_dataclass(value):
-      found[field.name] = _defaults(value)
+      found[field.name] = defaults(value)
     elif field.default is not dataclasses.MISSING:
       found[field.name] = field.default
   return json.loads(json.dumps(found))

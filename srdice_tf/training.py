@@ -1,6 +1,7 @@
 """The one training loop: phases -> compiled steps -> metrics -> checkpoints."""
 
 from collections.abc import Callable
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import os
@@ -124,7 +125,19 @@ class PhaseTrainer(tf.Module):
       self._checkpoint = tf.train.Checkpoint(
           estimators=estimators, progress=self._progress
       )
-      _restore(self._checkpoint, self._checkpoints.latest())
+      path = self._checkpoints.latest()
+      if path is not None:
+        restore(self._checkpoint, os.path.join(path, _WEIGHTS))
+
+  def has(self, phase: str) -> bool:
+    return phase in self._phases
+
+  def checkpoint_of(
+      self, names: Sequence[str], **objects
+  ) -> tf.train.Checkpoint:
+    """Returns a checkpoint of objects, and of how far some phases are."""
+    progress = {name: self._progress[name] for name in names}
+    return tf.train.Checkpoint(progress=progress, **objects)
 
   def step_of(self, phase: str) -> int:
     """Returns how many steps of a phase are done and reported."""
@@ -166,17 +179,26 @@ class PhaseTrainer(tf.Module):
     names = [phase.name for phase in self._estimators[method].phases]
     return [self._progress[name] for name in names]
 
-  def run(self, on_report: Callable[[Report], None] = lambda report: None):
+  def run(
+      self,
+      on_report: Callable[[Report], None] = lambda report: None,
+      on_phase: Callable[[str], None] = lambda phase: None,
+  ):
     """Trains what is not trained yet.
 
     An interrupt stops it within seconds. Steps of compiled phases are kept; a
     step that is not compiled is cut off, and repeated by the next run.
+
+    Args:
+      on_report: called every `interval` steps.
+      on_phase: called with the name of a phase that is done, maybe again.
     """
     for name, method in self._estimators.items():
       for phase in method.phases:
         if self.has_diverged(name):
           break
         self._run_phase(method, phase, on_report)
+        on_phase(phase.name)
 
   def _run_phase(self, method, phase, on_report):
     progress = self._progress[phase.name]
@@ -325,11 +347,14 @@ def _compile(step):
   return run
 
 
-def _restore(checkpoint, path: str | None):
-  if path is None:
-    return
+def restore(checkpoint: tf.train.Checkpoint, path: str):
+  """Reads a checkpoint.
+
+  Raises:
+    UserError: if it cannot be read, or lacks a variable.
+  """
   try:
-    status = checkpoint.read(os.path.join(path, _WEIGHTS))
+    status = checkpoint.read(path)
     # Optimisers read their values when their first step makes the variables.
     # All other variables must be in the checkpoint.
     status.expect_partial().assert_existing_objects_matched()
@@ -338,7 +363,7 @@ def _restore(checkpoint, path: str | None):
   ) as error:
     reason = str(error).strip().splitlines()[0]
     raise errors.at(
-        os.path.relpath(path),
+        os.path.relpath(os.path.dirname(path)),
         f'the checkpoint cannot be read ({reason})',
         'remove it to train again',
     ) from error

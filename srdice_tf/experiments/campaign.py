@@ -1,22 +1,26 @@
 """An experiment from its plan to its table, by any executor."""
 
 from collections.abc import Callable
+import contextlib
 import dataclasses
 import os
 import shutil
-import time
 
 from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf.evaluation import tidy
+from srdice_tf.experiments import chain
 from srdice_tf.experiments import executors
 from srdice_tf.experiments import finished_runs
 from srdice_tf.experiments import jobs
+from srdice_tf.experiments import kept_runs
 from srdice_tf.experiments import planning
+from srdice_tf.experiments import remaining
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import sweep
 from srdice_tf.logging import progress
+from srdice_tf.reports import catalogue
 from srdice_tf.reports import report_page
 
 _LOGS, _REPORT = 'logs', 'report'
@@ -29,12 +33,14 @@ class Findings:
   Attributes:
     evaluations: of the runs that are done and that the experiment shows.
     by_label: the same, by the label of their setting.
+    studies: what runs of other kinds found: the chain, random rewards.
     failures: a line for each run that failed, by its directory.
     table: the CSV file of the evaluations.
   """
 
   evaluations: list[results.Evaluation]
   by_label: dict[str, list[results.Evaluation]]
+  studies: list[list[chain.ChainCurve] | results.RandomRewards]
   failures: dict[str, str]
   table: str
 
@@ -44,17 +50,20 @@ def run(
     command: str = '',
     num_workers: int = 0,
     execute: Callable = executors.run_local,
+    kept: str = kept_runs.DIRECTORY,
 ) -> Findings:
-  """Runs what is not done yet.
+  """Runs what is neither done yet nor kept with the package.
 
   Args:
     plan: the runs.
     command: that a person gave, for experiment.json.
     num_workers: runs at a time; 0 for as many as there are cores.
     execute: the executor.
+    kept: directory of the runs that are kept.
 
   Raises:
-    UserError: if the directory holds another experiment.
+    UserError: if the directory holds another experiment, or what is kept is
+      damaged.
   """
   planning.write(plan, command)
   num_workers = num_workers or len(os.sched_getaffinity(0))
@@ -65,12 +74,34 @@ def run(
       len(plan.entries), 'runs', f'{plan.name} ({plan.scale})'
   ) as bar:
     board.show_on(bar)
+    board.restore(_kept(plan, kept))
     todo = board.read_finished()
     logs = os.path.join(plan.directory, _LOGS)
     if todo:
       execute(todo, board.on_outcome, board.on_wait, num_workers, logs)
     board.on_wait([])
   return board.findings()
+
+
+def keep(plan: planning.Plan, kept: str = kept_runs.DIRECTORY) -> int:
+  """Keeps the finished runs of an experiment; returns their number.
+
+  Runs that are damaged are left out; to run again says what they lack.
+
+  Raises:
+    UserError: if what is kept is damaged.
+  """
+  done = []
+  for entry in plan.entries:
+    with contextlib.suppress(errors.UserError):
+      if jobs.found(entry) is not None:
+        done.append(entry)
+  return _kept(plan, kept).keep(done, plan.name)
+
+
+def _kept(plan: planning.Plan, directory: str) -> kept_runs.KeptRuns:
+  place = os.path.dirname(plan.directory)
+  return kept_runs.KeptRuns(place, plan.scale, directory)
 
 
 def write_report(plan: planning.Plan) -> str:
@@ -89,20 +120,34 @@ class _Board:
   def __init__(self, plan: planning.Plan, num_workers: int):
     self._plan = plan
     self._num_workers = num_workers
-    self._found: dict[str, results.Evaluation] = {}
+    self._found: dict[str, jobs.Finding] = {}
     self._failures: dict[str, str] = {}
     self._left = {entry.directory: entry for entry in plan.entries}
-    self._begun = {}
-    self._expected = self._taken = 0.0  # Seconds of runs that were done here.
+    self._remaining = remaining.Remaining()
 
   def show_on(self, bar: progress.Progress):
     self._bar = bar
+
+  def restore(self, kept: kept_runs.KeptRuns):
+    """Writes out the runs that are kept and not done here."""
+    needed, ignored = set(), {}
+    # A run comes after those it needs, and needs more than what is kept.
+    for entry in reversed(self._plan.entries):
+      if entry.directory in needed or kept_runs.is_there(entry.directory):
+        continue
+      reason = kept.restore(entry)
+      if reason:
+        ignored.setdefault(reason, []).append(entry)
+      if not kept_runs.is_there(entry.directory):
+        needed.update(entry.after)
+    for reason, runs in ignored.items():
+      self._bar.say(f'ignored       {len(runs)} kept runs with {reason}')
 
   def read_finished(self) -> list[sweep.Entry]:
     """Reads what earlier runs found; returns the entries that are left."""
     for entry in self._plan.entries:
       try:
-        if jobs.is_done(entry):
+        if jobs.found(entry) is not None:
           self.on_outcome(entry, jobs.DONE, '')
       except errors.UserError as error:
         self.on_outcome(entry, jobs.FAILED, str(error))
@@ -111,23 +156,24 @@ class _Board:
   def on_outcome(self, entry: sweep.Entry, status: str, text: str):
     """Notes what became of a run; writes the table."""
     self._left.pop(entry.directory, None)
-    begun = self._begun.pop(entry.directory, None)
+    self._remaining.on_end(entry, status == jobs.DONE)
     if status == jobs.DONE:
-      if begun is not None:
-        self._expected += entry.seconds
-        self._taken += time.monotonic() - begun
       try:
         self._keep(entry)
       except errors.UserError as error:
         status, text = jobs.FAILED, str(error)
     if status == jobs.FAILED:
       self._failures[entry.directory] = text
-      self._bar.say(f'failed        {entry.directory}: {text}')
+      self._bar.say(
+          catalogue.failure(entry.directory, text, self._plan.directory)
+      )
 
   def _keep(self, entry: sweep.Entry):
-    evaluation = jobs.found(entry)
-    if evaluation is not None and entry.directory in self._plan.shown:
-      self._found[entry.directory] = evaluation
+    found = jobs.found(entry)
+    if found is None or entry.directory not in self._plan.shown:
+      return
+    self._found[entry.directory] = found
+    if isinstance(found, results.Evaluation):
       _copy(entry.directory, self._plan.shown[entry.directory])
       tidy.write(self._table, self._evaluations())
 
@@ -135,39 +181,38 @@ class _Board:
   def _table(self) -> str:
     return os.path.join(self._plan.directory, sweep.TABLE)
 
-  def _evaluations(self) -> list[results.Evaluation]:
+  def _shown(self) -> dict[str, jobs.Finding]:
     shown = self._plan.shown
-    return [self._found[path] for path in shown if path in self._found]
+    return {path: self._found[path] for path in shown if path in self._found}
+
+  def _evaluations(self) -> list[results.Evaluation]:
+    found = self._shown().values()
+    return [each for each in found if isinstance(each, results.Evaluation)]
 
   def on_wait(self, running):
     """Draws the line of the whole grid."""
-    now = time.monotonic()
-    for entry in running:
-      self._begun.setdefault(entry.directory, now)
-    pace = self._taken / self._expected if self._expected else 1.0
-    left = 0.0
-    for path, entry in self._left.items():
-      expected = entry.seconds * pace
-      spent = now - self._begun.get(path, now)
-      left += max(expected - spent, 0.1 * expected)
+    self._remaining.on_running(running)
+    left = self._remaining.seconds(self._left.values(), self._num_workers)
     num_done = (
         len(self._plan.entries) - len(self._left) - len(self._failures)
     )
     self._bar.update(
         num_done,
-        left / self._num_workers,
+        left,
         running=len(running),
         failed=len(self._failures),
     )
 
   def findings(self) -> Findings:
-    by_label = {}
+    by_label, studies = {}, []
     for entry in self._plan.entries:
-      if entry.directory in self._found:
-        found = by_label.setdefault(entry.label, [])
-        found.append(self._found[entry.directory])
+      found = self._found.get(entry.directory)
+      if isinstance(found, results.Evaluation):
+        by_label.setdefault(entry.label, []).append(found)
+      elif found is not None:
+        studies.append(found)
     return Findings(
-        self._evaluations(), by_label, self._failures, self._table
+        self._evaluations(), by_label, studies, self._failures, self._table
     )
 
 
@@ -177,7 +222,9 @@ def _copy(run: str, shown: str):
     return
   os.makedirs(shown, exist_ok=True)
   # The result comes last: with it the copy is whole.
-  for name in (config_file.FILE_NAME, result_file.FILE_NAME):
-    path = os.path.join(shown, name)
-    shutil.copyfile(os.path.join(run, name), f'{path}.tmp')
-    os.replace(f'{path}.tmp', path)
+  names = config_file.FILE_NAME, finished_runs.ORIGIN, result_file.FILE_NAME
+  for name in names:
+    source, path = os.path.join(run, name), os.path.join(shown, name)
+    if os.path.exists(source):
+      shutil.copyfile(source, f'{path}.tmp')
+      os.replace(f'{path}.tmp', path)

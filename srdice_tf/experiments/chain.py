@@ -117,6 +117,17 @@ def run(config: ChainConfig, run_dir: str) -> list[ChainCurve]:
     return _run(config, run_dir)
 
 
+def find(config: ChainConfig, run_dir: str) -> list[ChainCurve] | None:
+  """Returns the curves of a run if all of them are there.
+
+  Raises:
+    UserError: if the directory holds another configuration.
+  """
+  config_file.check(run_dir, config, traces=[CSV])
+  found = read_csv(os.path.join(run_dir, CSV), config)
+  return found if len(found) == len(_CELLS) else None
+
+
 def _run(config: ChainConfig, run_dir: str) -> list[ChainCurve]:
   config_file.check(run_dir, config)
   path = os.path.join(run_dir, CSV)

@@ -4,16 +4,34 @@ from srdice_tf import environments
 from srdice_tf.experiments import runs
 from srdice_tf.policies import settings
 
-# Seconds, measured on one thread of an AMD EPYC with HalfCheetah's shapes.
-_ENCODER, _SUCCESSOR, _W, _TD = 4.0e-3, 3.4e-3, 0.39e-3, 1.96e-3
-# DualDICE and GradientDICE: 10 ms at a batch of 256, 40 at 2,048.
-_DICE_STEP, _DICE_PAIR = 5.7e-3, 1.67e-5
-# The same with frames: guesses, nobody has measured them.
-_FRAMES = {'encoder': 60e-3, 'successor': 40e-3, 'td': 30e-3, 'dice': 90e-3}
+# Seconds of a step, measured on one thread of an AMD EPYC with HalfCheetah's
+# shapes. DualDICE and GradientDICE: 10 ms at a batch of 256, 40 at 2,048.
+_VECTORS = {
+    'encoder': 4.0e-3,
+    'successor': 3.4e-3,
+    'srdice': 0.39e-3,
+    'deep_sr': 0.39e-3,
+    'deep_td': 1.96e-3,
+    'dual_dice': 5.7e-3,
+    'gradient_dice': 5.7e-3,
+}
+_DICE_PAIR = 1.67e-5  # More, for each pair of a minibatch.
+# The same with frames and a batch of 32, as measured with Pong's shapes.
+_FRAMES = {
+    'encoder': 64e-3,
+    'successor': 44e-3,
+    'srdice': 0.06e-3,
+    'deep_sr': 0.03e-3,
+    'deep_td': 38e-3,
+    'dual_dice': 144e-3,
+    'gradient_dice': 142e-3,
+}
 # A fit of linear_srdice, for each transition, a guess; fits if settings are
 # chosen.
 _LINEAR, _TRIALS = 2e-4, 48
-REWARD = 0.2  # A random reward, of data and roll-outs; a guess.
+# A random reward: for 50,000 transitions, for the steps of 100 roll-outs. Both
+# are products of matrices near the speed of a core.
+REWARD, REWARD_TRUTH = 0.1, 0.19
 START = 20.0  # Imports, and what is compiled.
 # Steps a second of an environment with its policy, rounded down or guessed.
 _SPEED = {
@@ -28,29 +46,49 @@ _ROLL_OUTS, _HORIZON = 300, 10.0  # Of a truth; steps in units of 1/(1-gamma).
 
 def seconds(config: runs.RunConfig) -> float:
   """Returns the time of a run whose data set and truth are there."""
-  is_frames = environments.has_frames(config.task.env_id)
-  values, algos = config.hyperparameters, set(config.algos)
-  updates = values['updates']
-  found = START
-  if algos & {'srdice', 'srdice_closed', 'deep_sr'} or _over_features(values):
-    step = (
-        (_FRAMES['encoder'], _FRAMES['successor'])
-        if is_frames
-        else (_ENCODER, _SUCCESSOR)
-    )
-    found += step[0] * values['encoder_steps']
-    found += step[1] * values['successor_steps']
-  found += _W * updates * len(algos & {'srdice', 'deep_sr'})
-  if 'deep_td' in algos:
-    found += updates * (_FRAMES['td'] if is_frames else _TD)
-  dice = _DICE_STEP + _DICE_PAIR * values['ratio_batch_size']
-  num_dice = len(algos & {'dual_dice', 'gradient_dice'})
-  found += updates * num_dice * (_FRAMES['dice'] if is_frames else dice)
-  if 'linear_srdice' in algos:
+  values = config.hyperparameters
+  found = START + sum(cost for _, cost in phases(config).values())
+  if 'linear_srdice' in config.algos:
     num_fits = _TRIALS if values['select'] == 'flow' else 1
     found += _LINEAR * num_fits * _size(config) / config.num_parts
   # Parts of a data set share a process.
   return found if config.num_parts == 1 else found - START + 1.0
+
+
+def phases(config: runs.RunConfig) -> dict[str, tuple[int, float]]:
+  """Returns steps and seconds of each long phase, in the order of training."""
+  values = config.hyperparameters
+  is_frames = environments.has_frames(config.task.env_id)
+  updates, step = values['updates'], _FRAMES if is_frames else _VECTORS
+  found = {}
+  for name in config.algos:
+    is_dice = name in ('dual_dice', 'gradient_dice')
+    over = values['dice_inputs'] if is_dice else ''
+    if name in ('srdice', 'srdice_closed', 'deep_sr') or over in ('phi', 'psi'):
+      found.setdefault('encoder', values['encoder_steps'])
+      if over != 'phi':
+        found.setdefault('successor', values['successor_steps'])
+    if name in step:
+      found[name] = updates
+  pair = 0.0 if is_frames else _DICE_PAIR * values['ratio_batch_size']
+  more = {'dual_dice': pair, 'gradient_dice': pair}
+  return {
+      name: (count, count * (step[name] + more.get(name, 0.0)))
+      for name, count in found.items()
+  }
+
+
+def feature_seconds(config: runs.RunConfig) -> dict[tuple, float]:
+  """Returns the time of phi and psi, by what they are; runs share them."""
+  task = config.task
+  noise = tuple(getattr(task, name) for name in settings.NUMBERS)
+  data = task.env_id, task.setting, noise, _size(config), config.seed
+  found = phases(config)
+  return {
+      (name, *data, task.gamma): found[name][1]
+      for name in ('encoder', 'successor')
+      if name in found
+  }
 
 
 def data_seconds(config: runs.RunConfig) -> dict[tuple, float]:
@@ -76,8 +114,3 @@ def data_seconds(config: runs.RunConfig) -> dict[tuple, float]:
 def _size(config: runs.RunConfig) -> int:
   named = config.task.num_transitions
   return named or settings.ALL[config.task.setting].num_transitions
-
-
-def _over_features(values) -> bool:
-  """Whether DualDICE and GradientDICE take phi or psi."""
-  return values['dice_inputs'] in ('phi', 'psi')

@@ -1,6 +1,10 @@
 """Everything that was run below a directory, read for a report."""
 
+from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
+import functools
 import os
 
 import pandas as pd
@@ -17,6 +21,7 @@ _COLUMNS = {
     'chain': ('features', 'method', 'step', '0'),
     'random_rewards': ('env', 'seed', 'method', 'reward', 'log_mse'),
 }
+ORIGIN = 'origin.json'  # Versions and machine of a run.
 _ADVICE = 'remove it to run again'
 
 
@@ -30,7 +35,8 @@ def read(root: str) -> list[run_records.Group]:
     root: the directory, at any height above the runs.
 
   Raises:
-    UserError: if there is no run, or a file is not what a run wrote.
+    UserError: if there is no run that can be read, or an experiment.json is
+      not what an experiment wrote.
   """
   if not os.path.isdir(root):
     raise errors.UserError('runs', root, 'expected a directory of runs')
@@ -49,6 +55,9 @@ def read(root: str) -> list[run_records.Group]:
       if experiment or found
   ]
   if not any(group.records or group.tables for group in groups):
+    for group in groups:
+      for error in group.damaged.values():
+        raise error
     raise errors.UserError(
         'runs',
         root,
@@ -84,17 +93,41 @@ def _group(
       os.path.normpath(os.path.join(experiment, each))
       for each in description.get('runs', ())
   ]
+  damaged = {}
+  origin = description.get('origin') or {}
   return run_records.Group(
       name=name,
       title=description.get('title') or name or 'Runs',
       caption=description.get('caption', ''),
       scale=description.get('scale', ''),
       command=description.get('command', ''),
-      origin=description.get('origin', {}),
-      records=[_record(root, each) for each in done],
+      origins=_origins(root, directories, origin),
+      records=list(_readable(done, lambda d: _record(root, d), damaged)),
       missing=[each for each in planned if each not in directories],
-      tables=_tables(root, directories),
+      tables=_tables(root, directories, damaged),
+      damaged=damaged,
   )
+
+
+def _readable(keys, read_one: Callable, damaged: dict) -> Iterator:
+  """Yields what can be read, and notes what cannot."""
+  for key in keys:
+    try:
+      yield read_one(key)
+    except errors.UserError as error:
+      damaged[key] = error
+
+
+def _origins(root: str, directories: Sequence[str], usual) -> dict[str, dict]:
+  """Returns where each run was made; `usual` is of those that do not say."""
+  found = {}
+  for each in directories:
+    path = os.path.join(root, each, ORIGIN)
+    found[each] = usual
+    with contextlib.suppress(errors.UserError):
+      if os.path.exists(path):
+        found[each] = config_file.read_json(path, _ADVICE)
+  return {each: origin for each, origin in found.items() if origin}
 
 
 def _record(root: str, directory: str) -> run_records.RunRecord:
@@ -107,14 +140,18 @@ def _record(root: str, directory: str) -> run_records.RunRecord:
   )
 
 
-def _tables(root: str, directories: Sequence[str]) -> dict[str, pd.DataFrame]:
+def _tables(
+    root: str, directories: Sequence[str], damaged: dict
+) -> dict[str, pd.DataFrame]:
   """Returns the further tables, those of one kind below each other."""
   tables = {}
   for kind, name in _TABLES.items():
     paths = [
         os.path.normpath(os.path.join(root, each, name)) for each in directories
     ]
-    found = [_table(kind, path) for path in paths if os.path.exists(path)]
+    there = [path for path in paths if os.path.exists(path)]
+    read_one = functools.partial(_table, kind)
+    found = list(_readable(there, read_one, damaged))
     if found:
       tables[kind] = pd.concat(found, ignore_index=True)
   return tables

@@ -41,7 +41,6 @@ class FittedRatios:
     self._config = config_file.read_json(path, 'repeat the run elsewhere')
     try:
       stored = tasks.TaskConfig(**self._config['task'])
-      dataset_checksum = self._config['dataset_checksum']
     except (KeyError, TypeError) as error:
       raise errors.at(
           path,
@@ -62,11 +61,12 @@ class FittedRatios:
         )
     self._ratios = os.path.join(run_dir, runs.RATIOS)
     if not os.path.exists(self._ratios):
-      raise errors.at(self._ratios, 'missing', 'repeat the run elsewhere')
-    self.identity = {
-        'dataset_checksum': dataset_checksum,
-        'ratios_checksum': checksums.of_file(self._ratios),
-    }
+      raise errors.at(
+          self._ratios,
+          'missing, as if only the results of the run were kept',
+          f'remove {run_dir} to run it again',
+      )
+    self.identity = identity(run_dir)
 
   @property
   def truth_dir(self) -> str:
@@ -114,6 +114,21 @@ class FittedRatios:
           name, path, f'expected the data set of {self._run_dir}, not others'
       )
     return data
+
+
+def identity(run_dir: str) -> dict[str, str]:
+  """Returns what the ratios of a run are known by, as far as it is there.
+
+  Raises:
+    UserError: if its config.json is damaged.
+  """
+  path = os.path.join(run_dir, config_file.FILE_NAME)
+  config = config_file.read_json(path, 'repeat the run elsewhere')
+  found = {'dataset_checksum': config.get('dataset_checksum', '')}
+  ratios = os.path.join(run_dir, runs.RATIOS)
+  if os.path.exists(ratios):
+    found['ratios_checksum'] = checksums.of_file(ratios)
+  return found
 
 
 def read_arrays(path: str, advice: str) -> dict[str, np.ndarray]:

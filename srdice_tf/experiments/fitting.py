@@ -1,5 +1,6 @@
 """Trains estimators and tells what they found: the core of an evaluation."""
 
+from collections.abc import Callable
 import contextlib
 import dataclasses
 import os
@@ -14,6 +15,7 @@ from srdice_tf.evaluation import diagnostics
 from srdice_tf.evaluation import evidence
 from srdice_tf.evaluation import log_error
 from srdice_tf.evaluation import verdicts
+from srdice_tf.experiments import feature_store
 from srdice_tf.logging import metrics
 from srdice_tf.logging import progress
 
@@ -29,6 +31,7 @@ class Fit:
       truth: results.PolicyValue | None = None,
       checkpoint_dir: str | None = None,
       writer: metrics.MetricsWriter | None = None,
+      share: Callable = feature_store.unused,
   ):
     """Goes on from the checkpoint, if there is one.
 
@@ -37,6 +40,7 @@ class Fit:
       truth: true value of the target policy; None if nobody knows.
       checkpoint_dir: where checkpoints are kept; None keeps none.
       writer: of metrics.csv and TensorBoard's events; None writes none.
+      share: FeatureStore.use, for phi and psi of other runs.
 
     Raises:
       UserError: if checkpoint or metrics are damaged.
@@ -44,6 +48,7 @@ class Fit:
     self._estimators = estimators
     self._truth = truth
     self._writer = writer
+    self._share = share
     self._trainer = training.PhaseTrainer(estimators, checkpoint_dir, INTERVAL)
     self._phases = {p.name: p for e in estimators.values() for p in e.phases}
     self._points = {name: [] for name in estimators}
@@ -74,6 +79,10 @@ class Fit:
 
   def train(self, show: bool = True):
     """Trains what is not trained yet, with a progress line if `show`."""
+    with self._share(self._estimators, self._trainer) as on_phase:
+      self._train(show, on_phase)
+
+  def _train(self, show: bool, on_phase: Callable[[str], None]):
     total = sum(phase.num_steps for phase in self._phases.values())
     done = {name: self._trainer.step_of(name) for name in self._phases}
     line = progress.Progress(total, 'steps', 'train', sum(done.values()))
@@ -86,7 +95,7 @@ class Fit:
           left = self._trainer.seconds_left()
           bar.update(sum(done.values()), left, **fields)
 
-      self._trainer.run(on_report)
+      self._trainer.run(on_report, on_phase)
 
   def _note(self, report: training.Report) -> dict[str, str]:
     """Keeps and writes a report; returns what to show of it."""

@@ -242,7 +242,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ),
     ),
     'representations': Experiment(
-        'DualDICE and GradientDICE over the representation of SR-DICE',
+        'DualDICE and GradientDICE over phi or psi of SR-DICE',
         DICE_METHODS,
         points=(
             _representation('phi', False),

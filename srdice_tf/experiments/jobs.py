@@ -8,25 +8,29 @@ import traceback
 
 import tensorflow as tf
 
+from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import locks
 from srdice_tf import results
 from srdice_tf.experiments import chain
+from srdice_tf.experiments import finished_runs
 from srdice_tf.experiments import provenance
 from srdice_tf.experiments import random_rewards
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
 from srdice_tf.experiments import truths
+from srdice_tf.reports import origins
 
 # What became of an entry; one that is busy is run by another process.
 DONE, FAILED, BUSY = 'done', 'failed', 'busy'
+_FEATURES = 'representations'  # Beside the data.
 
 
-# Runs that are no evaluations, by their configs.
+# Runs that are no evaluations, by their configs: modules with `run` and `find`.
 _STUDIES = {
-    chain.ChainConfig: chain.run,
-    random_rewards.RandomRewardsConfig: random_rewards.run,
+    chain.ChainConfig: chain,
+    random_rewards.RandomRewardsConfig: random_rewards,
 }
 
 
@@ -57,38 +61,33 @@ def run(entry: sweep.Entry, cache: dict):
   Raises:
     UserError: if it cannot be run, or another process runs it.
   """
+  if found(entry) is not None:
+    return
   if type(entry.config) in _STUDIES:
-    _STUDIES[type(entry.config)](entry.config, entry.directory)
-  elif found(entry) is None:
+    _STUDIES[type(entry.config)].run(entry.config, entry.directory)
+  else:
     if not cache:
       _make_shared(entry.config)
-    runs.run(entry.config, entry.directory, cache=cache)
+    config = entry.config
+    root = os.path.join(config.data_root, _FEATURES) * entry.shares_features
+    runs.run(config, entry.directory, cache=cache, features_root=root)
+  path = os.path.join(entry.directory, finished_runs.ORIGIN)
+  if not os.path.exists(path):
+    config_file.write_json(path, origins.here())
 
 
-def is_done(entry: sweep.Entry) -> bool:
-  """Returns whether there is nothing left to run, as far as is soon known.
-
-  Raises:
-    UserError: if the directory holds another run, or a damaged result.
-  """
-  if isinstance(entry.config, random_rewards.RandomRewardsConfig):
-    path = os.path.join(entry.directory, random_rewards.TABLE)
-    if not os.path.exists(path):
-      return False
-    random_rewards.run(entry.config, entry.directory)  # Only reads it.
-    return True
-  return found(entry) is not None
+Finding = results.Evaluation | results.RandomRewards | list[chain.ChainCurve]
 
 
-def found(entry: sweep.Entry) -> results.Evaluation | None:
-  """Returns what an evaluation found, if it is done.
+def found(entry: sweep.Entry) -> Finding | None:
+  """Returns what a run found, if it is done.
 
   Raises:
     UserError: if the directory holds another run, or a damaged result.
   """
   config = entry.config
-  if not isinstance(config, runs.RunConfig):
-    return None
+  if type(config) in _STUDIES:
+    return _STUDIES[type(config)].find(config, entry.directory)
   if entry.names_data or not runs.is_done(config, entry.directory):
     return None
   return result_file.read(entry.directory)

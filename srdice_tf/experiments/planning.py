@@ -101,7 +101,15 @@ def _evaluations(name: str, scale: str, place: str, data_root: str):
     path = os.path.join(place, spec.point.of or name, run)
     seconds = costs.seconds(config)
     label = spec.point.label
-    entries.append(sweep.Entry(config, path, seconds=seconds, label=label))
+    entries.append(
+        sweep.Entry(
+            config,
+            path,
+            seconds=seconds,
+            label=label,
+            shares_features=not grids.experiment(name).is_timed,
+        )
+    )
     shown[path] = os.path.join(place, name, run)
   return entries, shown
 
@@ -199,13 +207,16 @@ def _size(fields: dict, budget: scales.Budget, scale: scales.Scale) -> int:
   return min(size, budget.num_transitions or size)
 
 
-def cost(name: str, scale: str, num_workers: int = 1) -> tuple[int, float]:
+def cost(
+    name: str, scale: str, num_workers: int = 1, with_others: bool = True
+) -> tuple[int, float]:
   """Returns how many runs an experiment has, and about their time.
 
   Args:
     name: of the experiment.
     scale: name of the scale.
     num_workers: runs at a time.
+    with_others: whether runs that other experiments have, too, are counted.
   """
   experiment = grids.experiment(name)
   if experiment.kind == grids.CHAIN:
@@ -213,14 +224,37 @@ def cost(name: str, scale: str, num_workers: int = 1) -> tuple[int, float]:
   shared, total = {}, 0.0
   specs = _specs(name, scale, '')
   for spec in specs:
-    total += costs.seconds(spec.config)
-    shared |= costs.data_seconds(spec.config)
+    if with_others or not spec.point.of:
+      seconds, once = costs.seconds(spec.config), {}
+      if not experiment.is_timed:
+        once = costs.feature_seconds(spec.config)
+      total += seconds - sum(once.values())
+      shared |= once | costs.data_seconds(spec.config)
   if experiment.kind == grids.RANDOM_REWARDS:
     fields = scales.scale(scale).rewards
     num = random_rewards.RandomRewardsConfig(**fields).num_rewards
     total += len(specs) * (costs.START + costs.REWARD * num)
+    total += len(experiment.env_ids) * costs.REWARD_TRUTH * num
   at_once = 1 if experiment.is_timed else min(num_workers, len(specs) or 1)
   return len(specs), (total + sum(shared.values())) / at_once
+
+
+def costs_of_all(
+    scale: str, num_workers: int
+) -> list[tuple[str, int, float, str, float]]:
+  """Returns name, runs, seconds, title and own seconds of each experiment.
+
+  Its own are those that are left if the runs of other experiments are done.
+  """
+  return [
+      (
+          name,
+          *cost(name, scale, num_workers),
+          experiment.title,
+          cost(name, scale, num_workers, with_others=False)[1],
+      )
+      for name, experiment in grids.EXPERIMENTS.items()
+  ]
 
 
 def caption(plan: Plan) -> str:
@@ -282,6 +316,8 @@ def write(plan: Plan, command: str):
   advice = 'choose another root, or remove the directory to start again'
   if os.path.exists(path):
     found = config_file.read_json(path, advice)
+    # That of the runs that do not say it of themselves.
+    content['origin'] = found.get('origin') or content['origin']
     for field in ('version', 'name', 'scale'):
       if found.get(field) != content[field]:
         raise errors.at(

@@ -13,28 +13,23 @@ import numpy as np
 import tensorflow as tf
 
 from srdice_tf import config_file
-from srdice_tf import csv_file
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf import results
 from srdice_tf.data import datasets
-from srdice_tf.evaluation import log_error
 from srdice_tf.evaluation import rollouts
 from srdice_tf.evaluation import trajectories
 from srdice_tf.experiments import fitted_ratios
 from srdice_tf.experiments import reward_functions
+from srdice_tf.experiments import reward_tables
 from srdice_tf.experiments import truths
 from srdice_tf.logging import progress
 from srdice_tf.networks import vector_inputs
 
 TABLE = 'random_rewards.csv'
-BEHAVIOUR = 'behaviour'  # The method whose ratio is always 1.
-_COLUMNS = (
-    'env', 'setting', 'seed', 'method', 'reward', 'truth', 'truth_error',
-    'data_mean', 'estimate', 'log_mse',
-)
-_TEXTS = 'env', 'setting', 'method'
+IDENTITY = 'dataset_checksum', 'ratios_checksum'
+BEHAVIOUR = reward_tables.BEHAVIOUR
 _ADVICE = 'remove it to compute it again'
 
 
@@ -82,7 +77,7 @@ def run(config: RandomRewardsConfig, directory: str) -> results.RandomRewards:
   with config_file.hold(directory):
     path = os.path.join(directory, TABLE)
     if os.path.exists(path):
-      return _read(path)
+      return reward_tables.read(path)
     ratios, data = found.ratios(), found.dataset(config.dataset_dir)
     ratios[BEHAVIOUR] = np.ones(data.num_transitions)
     inputs = _inputs(found.task.config.env_id)
@@ -90,8 +85,28 @@ def run(config: RandomRewardsConfig, directory: str) -> results.RandomRewards:
     evaluation = found.evaluation
     study = _study(config, evaluation, inputs, data, ratios, truth)
     config_file.claim(directory, content, _CHANGEABLE, (TABLE,))
-    _write(path, study)
+    reward_tables.write(path, study)
     return study
+
+
+def find(
+    config: RandomRewardsConfig, directory: str
+) -> results.RandomRewards | None:
+  """Returns what an earlier call found, if anything.
+
+  The ratios themselves are not needed: a run may be known by its results only.
+
+  Raises:
+    UserError: if it was of another run, or other rewards.
+  """
+  path = os.path.join(directory, TABLE)
+  if not os.path.exists(path):
+    return None
+  identity = fitted_ratios.identity(config.run_dir)
+  content = {**dataclasses.asdict(config), **identity}
+  lacking = {'ratios_checksum'} - set(identity)
+  config_file.check(directory, content, (*_CHANGEABLE, *lacking), (TABLE,))
+  return reward_tables.read(path)
 
 
 def _inputs(env_id: str) -> vector_inputs.VectorInputs:
@@ -220,50 +235,5 @@ def _study(
       truth_errors=deviations[numbers],
       data_means=means,
       estimates=estimates,
-      log_mses={
-          name: log_error.log_error(each / means, values[numbers] / means)
-          for name, each in estimates.items()
-      },
-  )
-
-
-def _write(path: str, study: results.RandomRewards):
-  rows = [
-      (
-          study.env_id, study.setting, study.seed, method, number, *numbers,
-          study.estimates[method][k], study.log_mses[method][k],
-      )
-      for method in study.estimates
-      for k, (number, *numbers) in enumerate(
-          zip(study.numbers, study.truths, study.truth_errors, study.data_means)
-      )
-  ]
-  csv_file.write(path, _COLUMNS, rows)
-
-
-def _read(path: str) -> results.RandomRewards:
-  """Returns what `_write` wrote.
-
-  Raises:
-    UserError: if the file is damaged.
-  """
-  rows = csv_file.read(path, _COLUMNS, _ADVICE, _TEXTS)
-  column = lambda name, method: np.array(
-      [row[name] for row in rows if row['method'] == method]
-  )
-  methods = list(dict.fromkeys(row['method'] for row in rows))
-  counts = {len(column('reward', method)) for method in methods}
-  if BEHAVIOUR not in methods or len(counts) > 1:
-    raise errors.at(path, 'was cut short or edited', _ADVICE)
-  first = methods[0]
-  return results.RandomRewards(
-      env_id=rows[0]['env'],
-      setting=rows[0]['setting'],
-      seed=int(rows[0]['seed']),
-      numbers=column('reward', first).astype(np.int64),
-      truths=column('truth', first),
-      truth_errors=column('truth_error', first),
-      data_means=column('data_mean', first),
-      estimates={each: column('estimate', each) for each in methods},
-      log_mses={each: column('log_mse', each) for each in methods},
+      log_mses=reward_tables.log_mses(estimates, values[numbers], means),
   )

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from srdice_tf import ranges
 
-_CHUNK = 4096  # Pairs (s, a) whose rewards are computed together.
+_CHUNK = 8192  # Pairs (s, a) whose rewards are computed together.
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,6 +18,7 @@ from srdice_tf.evaluation import returns
 from srdice_tf.evaluation import support
 from srdice_tf.evaluation import tidy
 from srdice_tf.experiments import episodes
+from srdice_tf.experiments import feature_store
 from srdice_tf.experiments import fitting
 from srdice_tf.experiments import logged_tasks
 from srdice_tf.experiments import provenance
@@ -161,6 +162,19 @@ def resolve(
   return task, config
 
 
+def defaults(config: RunConfig) -> dict:
+  """Returns the defaults of what `describe` tells, for runs before a field."""
+  values = config.hyperparameters.for_methods(config.algos)
+  usual = hyperparameters.Hyperparameters()
+  return {
+      **config_file.defaults(config),
+      'hyperparameters': {
+          part: {name: usual[name] for name in fields}
+          for part, fields in values.items()
+      },
+  }
+
+
 def check(config: RunConfig, run_dir: str):
   """Refuses a directory that holds another run, whatever its data.
 
@@ -168,7 +182,11 @@ def check(config: RunConfig, run_dir: str):
     UserError: naming the field that differs.
   """
   config_file.check(
-      run_dir, config.describe(), (*_CHANGEABLE, 'dataset_checksum'), _TRACES
+      run_dir,
+      config.describe(),
+      (*_CHANGEABLE, 'dataset_checksum'),
+      _TRACES,
+      defaults(config),
   )
 
 
@@ -194,6 +212,7 @@ def run(
     run_dir: str,
     server_timeout: float = _TIMEOUT,
     cache: dict | None = None,
+    features_root: str = '',
 ) -> results.Evaluation:
   """Runs, resumes, or reads one evaluation.
 
@@ -205,6 +224,7 @@ def run(
     run_dir: where results and checkpoints are kept; it is locked meanwhile.
     server_timeout: seconds to wait for the server at `reverb_address`.
     cache: keeps the last data set that was read, for runs on parts of it.
+    features_root: where runs leave phi and psi for each other; '' shares none.
 
   Raises:
     UserError: if the directory holds another configuration, or another
@@ -214,7 +234,7 @@ def run(
   check(config, run_dir)
   with config_file.hold(run_dir):
     dataset = _dataset(task, config, server_timeout, cache)
-    return _run(task, config, dataset, run_dir)
+    return _run(task, config, dataset, run_dir, features_root)
 
 
 def _dataset(task, config: RunConfig, server_timeout: float, cache):
@@ -232,9 +252,12 @@ def _dataset(task, config: RunConfig, server_timeout: float, cache):
   return episodes.part(cache[key], config.part, config.num_parts)
 
 
-def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
+def _run(
+    task, config: RunConfig, dataset, run_dir, features_root
+) -> results.Evaluation:
   content = config.describe(dataset.checksum())
-  config_file.check(run_dir, content, _CHANGEABLE, _TRACES)
+  known = defaults(config)
+  config_file.check(run_dir, content, _CHANGEABLE, _TRACES, known)
   if result_file.exists(run_dir):
     return result_file.read(run_dir)
   problem, held_out = _problems(task, dataset, config)
@@ -246,7 +269,7 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
       held_out,
       progress.foretell_draws,
   )
-  config_file.claim(run_dir, content, _CHANGEABLE, _TRACES)
+  config_file.claim(run_dir, content, _CHANGEABLE, _TRACES, known)
   truth = truths.of_task(task, config.truth_dir)
   with metrics.MetricsWriter(run_dir, _hparams(config)) as writer:
     fit = fitting.Fit(
@@ -254,6 +277,11 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
         truth.get('target'),
         os.path.join(run_dir, _CHECKPOINT),
         writer,
+        feature_store.user(
+            estimators,
+            features_root,
+            lambda features: _trained_on(task, config, content, features),
+        ),
     )
     fit.train()
     evaluation = results.Evaluation(
@@ -280,6 +308,19 @@ def _run(task, config: RunConfig, dataset, run_dir) -> results.Evaluation:
 
 def _far_share(task: tasks.Task, dataset, seed: int) -> float:
   return support.of_policy(dataset, task.target, seed).far_share
+
+
+def _trained_on(task, config: RunConfig, content: dict, features) -> dict:
+  """Returns all that phi and psi depend on."""
+  return {
+      'data': content['dataset_checksum'],
+      'env_id': config.task.env_id,
+      'target': task.policy_descriptions['target'],
+      'gamma': config.task.gamma,
+      'seed': config.seed,
+      'holdout_fraction': config.holdout_fraction,
+      'features': dataclasses.asdict(features),
+  }
 
 
 def _hparams(config: RunConfig) -> dict:

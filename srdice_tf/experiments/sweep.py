@@ -31,6 +31,8 @@ class Entry:
     seconds: about how long it takes on one core.
     label: of the setting that it belongs to, among those of an experiment.
     notes: what is odd about the data, as lines.
+    shares_features: whether phi and psi may be those of another run, with the
+      seconds that it took there.
   """
 
   config: Any
@@ -40,6 +42,7 @@ class Entry:
   seconds: float = 0.0
   label: str = ''
   notes: tuple[str, ...] = ()
+  shares_features: bool = True
 
 
 def plan(

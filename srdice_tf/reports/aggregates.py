@@ -21,7 +21,8 @@ ERROR = 'smoothed_log_error'
 def scores(frame: pd.DataFrame) -> tuple[dict[str, np.ndarray], str]:
   """Returns the log errors [runs, tasks] of each label, and what they are of.
 
-  Tasks are those that every label has. Of each task and label the first runs
+  Tasks are those that every label has, with two runs or more if there are any:
+  a single run has no interval. Of each task and label the first runs
   (seeds, or parts of the data) are taken, as many as all of them have. A run
   that diverged counts as the worst of all.
 
@@ -35,7 +36,9 @@ def scores(frame: pd.DataFrame) -> tuple[dict[str, np.ndarray], str]:
   tasks = list(counts.columns[counts.notna().all()])
   if not tasks:
     return {}, 'no task has all methods'
-  num_runs = int(counts[tasks].min().min())
+  least = counts[tasks].min()
+  tasks = [task for task in tasks if least[task] > 1] or tasks
+  num_runs = int(least[tasks].min())
   errors = frame[ERROR].astype(float)
   finite = errors.where(np.isfinite(errors))
   frame = frame.assign(error=finite.fillna(finite.max()))

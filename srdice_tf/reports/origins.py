@@ -44,6 +44,16 @@ def _cpu() -> str:
   return lines[0].partition(':')[2].strip() if lines else 'unknown processor'
 
 
+def of_runs(group: run_records.Group) -> list[dict]:
+  """Returns the origins of a group's runs, those of most runs first."""
+  found = {}
+  for directory, origin in group.origins.items():
+    key = tuple(sorted(origin.items()))
+    found.setdefault(key, {'origin': origin, 'directories': []})
+    found[key]['directories'].append(directory)
+  return sorted(found.values(), key=lambda each: -len(each['directories']))
+
+
 def commands(records: Iterable[run_records.RunRecord]) -> list[dict]:
   """Returns the command of each setting, with its seeds and directories.
 

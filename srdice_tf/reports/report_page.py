@@ -62,6 +62,7 @@ def write(groups: Sequence[run_records.Group], directory: str) -> str:
       verdicts=verdicts,
       num_runs=sum(len(group.records) for group in groups),
       num_missing=sum(len(group.missing) for group in groups),
+      num_damaged=sum(len(group.damaged) for group in groups),
       here=origins.here(),
       made=datetime.datetime.now().strftime('%Y-%m-%d %H:%M'),
   )
@@ -119,6 +120,7 @@ def _section(group, frame: pd.DataFrame, name: str) -> dict:
       'tables': shown,
       'steps': origins.steps_table(group, f'{name}_steps'),
       'commands': origins.commands(group.records),
+      'origins': origins.of_runs(group),
   }
 
 

@@ -71,9 +71,8 @@ def of_rewards(rewards: pd.DataFrame, name: str) -> report_parts.ReportFigure:
   panels, rows = [], []
   for env, same in rewards.groupby('env', sort=False):
     errors = same.pivot_table('log_mse', ['seed', 'reward'], 'method')
-    errors = errors[[method for method in looks if method in errors]].dropna()
-    if not len(errors):
-      continue
+    # What diverged has no error, and is not the best.
+    errors = errors[[method for method in looks if method in errors]]
     rows += _reward_rows(env, errors, looks)
     draw = functools.partial(
         _draw_rewards, title=env, errors=errors, looks=looks
@@ -81,7 +80,7 @@ def of_rewards(rewards: pd.DataFrame, name: str) -> report_parts.ReportFigure:
     panels.append(report_parts.Panel(env, draw))
   columns = (
       'task', 'method', 'rewards', 'mean log MSE', 'std', 'best on %',
-      'best on %, ratio 1 aside',
+      '% without ratio 1',
   )
   seeds = rewards['seed'].nunique()
   return report_parts.ReportFigure(
@@ -105,9 +104,9 @@ def _reward_rows(env, errors: pd.DataFrame, looks) -> list[list]:
       [
           env,
           looks[method].label,
-          len(errors),
+          int(errors[method].count()),
           float(errors[method].mean()),
-          tables.deviation(errors[method]),
+          tables.deviation(errors[method].dropna()),
           100.0 * float((best == method).mean()),
           None if method == _RATIO_ONE
           else 100.0 * float((best_other == method).mean()),
@@ -119,7 +118,7 @@ def _reward_rows(env, errors: pd.DataFrame, looks) -> list[list]:
 def _draw_rewards(axes, title, errors: pd.DataFrame, looks):
   shares = np.arange(1, len(errors) + 1) / len(errors)
   # The rarest few would squeeze all others together.
-  low, high = np.quantile(errors, [0.005, 0.995])
+  low, high = np.nanquantile(errors, [0.005, 0.995])
   for method in errors:
     style = looks[method]
     axes.plot(

@@ -30,6 +30,7 @@ def of_tasks(
       ])
     if has_truth and same['behaviour_log_error'].notna().any():
       rows.append(_behaviour(task, same, columns))
+  columns, rows = _without_empty(columns, rows)
   return report_parts.ReportTable(
       name, columns, rows,
       'Means and standard deviations (n − 1) over runs. Log errors are the'
@@ -37,6 +38,13 @@ def of_tasks(
       ' error that the standard error of the truth alone would give.',
       title='Errors by task and method',
   )
+
+
+def _without_empty(columns: list[str], rows: list[list]) -> tuple[list, list]:
+  """Returns the table without the columns in which nothing stands."""
+  told = [any(x is not None for x in column) for column in zip(*rows)]
+  keep = lambda row: [x for x, is_told in zip(row, told) if is_told]
+  return keep(columns), [keep(row) for row in rows]
 
 
 def _numbers(found: pd.DataFrame, has_truth: bool) -> list:

@@ -67,9 +67,11 @@ class Group:
     caption: what it shows.
     scale: 'paper', 'desk', ...; '' if nobody knows.
     command: that made it.
-    origin: versions and machine, by name, where they were noted.
+    origins: versions and machine, by name, of each run that noted them, by its
+      directory.
     records: the runs that are done.
     missing: directories of runs that were planned and are not done.
+    damaged: what is wrong with those that cannot be read, by directory.
     tables: further tables by kind ('chain', 'random_rewards').
   """
 
@@ -78,9 +80,10 @@ class Group:
   caption: str = ''
   scale: str = ''
   command: str = ''
-  origin: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  origins: Mapping[str, Mapping] = dataclasses.field(default_factory=dict)
   records: Sequence[RunRecord] = ()
   missing: Sequence[str] = ()
+  damaged: Mapping[str, Exception] = dataclasses.field(default_factory=dict)
   tables: Mapping[str, pd.DataFrame] = dataclasses.field(default_factory=dict)
 
 

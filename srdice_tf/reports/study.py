@@ -35,8 +35,8 @@ def _table(part: Callable[[pd.DataFrame], dict], groups) -> str:
 def _errors(group: pd.DataFrame) -> dict:
   return {
       'seeds': len(group),
-      'relative error': float(np.mean(group['relative_error'])),
-      'std of error': tables.deviation(group['relative_error']),
+      'rel. error': float(np.mean(group['relative_error'])),
+      'std': tables.deviation(group['relative_error']),
       'log error': float(np.mean(group['log_error'])),
       'std of log': tables.deviation(group['log_error']),
       'truth allows': log_error.allowed(float(group['truth_error'].mean())),

@@ -13,6 +13,7 @@ from srdice_tf.experiments import jobs
 from srdice_tf.experiments import planning
 from srdice_tf.experiments import result_file
 from srdice_tf.logging import progress
+from srdice_tf.reports import experiment_findings
 
 
 def _run_here(entries, on_outcome, on_wait, num_workers, log_dir):
@@ -30,11 +31,12 @@ def _roots(tmp_path_factory):
   return str(path / 'runs'), str(path / 'data')
 
 
-def _run(name, roots, execute=_run_here):
+def _run(name, roots, execute=_run_here, kept=''):
   root, data_root = roots
   plan = planning.plan(name, 'smoke', root, data_root)
   with progress.off():
-    return plan, campaign.run(plan, 'a command', execute=execute)
+    found = campaign.run(plan, 'a command', execute=execute, kept=kept)
+  return plan, found
 
 
 @pytest.mark.parametrize('name', grids.EXPERIMENTS)
@@ -45,7 +47,13 @@ def test_smoke(name, roots):
     described = json.load(file)
   for run in described['runs']:
     assert os.path.isdir(os.path.join(plan.directory, run))
+    assert os.path.exists(os.path.join(plan.directory, run, 'origin.json'))
+  text = experiment_findings.text(
+      found.by_label, found.studies, plan.experiment.num_parts > 1
+  )
+  assert max(map(len, text.splitlines())) <= 100
   if not found.evaluations:
+    assert len(found.studies) == len(described['runs'])
     return
   frame = pd.read_csv(found.table)
   methods = {m for e in found.evaluations for m in e.methods}
@@ -71,3 +79,9 @@ def test_a_damaged_result_is_one_line_and_the_rest_is_kept(tmp_path):
   shutil.move(f'{path}.whole', path)
   found = _run('coverage', roots, execute=None)[1]
   assert not found.failures and len(found.evaluations) == 3
+  # What is kept is done on a machine that has nothing else.
+  kept = str(tmp_path / 'kept')
+  assert campaign.keep(plan, kept) == 3
+  other = str(tmp_path / 'other'), str(tmp_path / 'no_data')
+  again = _run('coverage', other, execute=None, kept=kept)[1]
+  assert again.evaluations == found.evaluations and not again.failures

@@ -6,6 +6,7 @@ import pytest
 
 from srdice_tf import errors
 from srdice_tf.experiments import finished_runs
+from srdice_tf.reports import origins
 from tests.reports import hand_made
 
 
@@ -68,6 +69,32 @@ def test_a_half_written_result_is_one_line(tmp_path):
   path = tmp_path / 'result.json'
   path.write_text(path.read_text()[:-100])
   assert _fails(tmp_path).startswith(f'{path}: cannot be read as JSON')
+
+
+def test_the_others_are_read_beside_a_damaged_one(tmp_path):
+  hand_made.write_run(tmp_path / 'good', 'A', 0, {'srdice': -3.0})
+  hand_made.write_run(tmp_path / 'bad', 'A', 1, {'srdice': -3.0})
+  (tmp_path / 'bad' / 'result.json').write_text('{')
+  (tmp_path / 'bad' / 'chain.csv').write_text('a,b\n1,2\n')
+  (group,) = finished_runs.read(str(tmp_path))
+  assert [record.directory for record in group.records] == ['good']
+  texts = list(map(str, group.damaged.values()))
+  assert len(texts) == 2 and not group.tables
+  assert texts[0].startswith(str(tmp_path / 'bad' / 'result.json'))
+
+
+def test_runs_say_where_they_were_made(tmp_path):
+  usual, other = {'Python': '3.11'}, {'Python': '3.12'}
+  hand_made.write_experiment(tmp_path, 'hard', origin=usual)
+  for seed in range(3):
+    hand_made.write_run(tmp_path / f's{seed}', 'A', seed, {'srdice': -3.0})
+  (tmp_path / 's1' / 'origin.json').write_text(json.dumps(other))
+  (group,) = finished_runs.read(str(tmp_path))
+  assert group.origins == {'s0': usual, 's1': other, 's2': usual}
+  assert origins.of_runs(group) == [
+      {'origin': usual, 'directories': ['s0', 's2']},
+      {'origin': other, 'directories': ['s1']},
+  ]
 
 
 def test_a_result_of_another_version_is_one_line(tmp_path):

@@ -35,6 +35,15 @@ def test_tasks_that_all_have_and_as_many_runs():
   assert said == '2 tasks, 3 runs each; without C'
 
 
+def test_tasks_with_a_single_run_take_no_runs_from_the_others():
+  errors = _whole(tasks='ABC')
+  for run in '123':
+    del errors['x', 'B', run]
+  found, said = aggregates.scores(_frame(errors))
+  assert found['x'].shape == (4, 2)
+  assert said == '2 tasks, 4 runs each; without B'
+
+
 def test_what_diverged_counts_as_the_worst():
   errors = _whole() | {('x', 'A', '0'): float('nan')}
   errors['x', 'A', '1'] = float('inf')
