@@ -1,6 +1,8 @@
 """Set-up of all tests."""
 
+import os
 import signal
+import sys
 
 # A suite in the background of a shell ignores interrupts, and so would the
 # processes that its tests start and interrupt.
@@ -9,22 +11,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Directories with the files that take longest.
 _LONG = 'binaries', 'experiments', 'estimators', 'agents'
+_ONE_THREAD = {'TF_NUM_INTRAOP_THREADS': '1', 'TF_NUM_INTEROP_THREADS': '1'}
 
 
 def pytest_configure(config):
-  """Leaves one thread to TensorFlow where processes share the cores.
+  """Leaves one thread to TensorFlow in each of several processes of tests.
 
-  The operations of tests are small: threads cost more than they bring. The
-  programs that tests start have all of theirs.
+  The operations of tests are small: threads cost more than they bring.
   """
-  if not hasattr(config, 'workerinput'):  # Not one of several, or their head.
-    return
-  import tensorflow as tf
-
-  tf.config.threading.set_intra_op_parallelism_threads(1)
-  tf.config.threading.set_inter_op_parallelism_threads(1)
+  if hasattr(config, 'workerinput'):
+    os.environ.update(_ONE_THREAD)
 
 
 def pytest_collection_modifyitems(items):
   """Begins with what is long, lest one core has nothing to do at the end."""
   items.sort(key=lambda item: item.path.parent.name not in _LONG)
+  if tf := sys.modules.get('tensorflow'):
+    tf.config.list_logical_devices()  # Has its threads from here on.
+  # The programs that tests start have all of theirs.
+  for name in _ONE_THREAD:
+    os.environ.pop(name, None)
