@@ -1,8 +1,33 @@
 """Set-up of all tests."""
 
+import os
 import signal
+import sys
 
 # A suite in the background of a shell ignores interrupts, and so would the
 # processes that its tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
   signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Directories with the files that take longest.
+_LONG = 'binaries', 'experiments', 'estimators', 'agents'
+_ONE_THREAD = {'TF_NUM_INTRAOP_THREADS': '1', 'TF_NUM_INTEROP_THREADS': '1'}
+
+
+def pytest_configure(config):
+  """Leaves one thread to TensorFlow in each of several processes of tests.
+
+  The operations of tests are small: threads cost more than they bring.
+  """
+  if hasattr(config, 'workerinput'):
+    os.environ.update(_ONE_THREAD)
+
+
+def pytest_collection_modifyitems(items):
+  """Begins with what is long, lest one core has nothing to do at the end."""
+  items.sort(key=lambda item: item.path.parent.name not in _LONG)
+  if tf := sys.modules.get('tensorflow'):
+    tf.config.list_logical_devices()  # Has its threads from here on.
+  # The programs that tests start have all of theirs.
+  for name in _ONE_THREAD:
+    os.environ.pop(name, None)

@@ -7,5 +7,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/../binaries/setup_venv.sh"
 setup_venv requirements.txt tests/requirements.txt
 cd "$ROOT"
 
-# A file of tests in one process, two files at a time.
-exec "$PYTHON" -m pytest -n 2 --dist=loadfile "$@"
+# A file of tests in one process, two files at a time, in the order that
+# conftest.py gives them.
+exec "$PYTHON" -m pytest -n 2 --dist=loadfile --no-loadscope-reorder "$@"

@@ -74,9 +74,9 @@ _SR = *grids.SR_METHODS, 'linear_srdice'
 _DICE = grids.DICE_METHODS
 _APART = MethodGroup(_SR), MethodGroup(_DICE)
 _TINY = {
-    'encoder_steps': 200,
-    'successor_steps': 200,
-    'updates': 200,
+    'encoder_steps': 20,
+    'successor_steps': 20,
+    'updates': 20,
     'num_features': 16,
     'hidden_units': 16,
     'batch_size': 32,
@@ -136,7 +136,7 @@ SCALES: dict[str, Scale] = {
             task=_TINY_TASK,
             num_transitions=200,
         ),
-        chain={'num_trials': 2, 'num_steps': 500},
+        chain={'num_trials': 2, 'num_steps': 200},
         rewards={'num_rewards': 20, 'num_trajectories': 2},
         max_seeds=1,
         max_points=2,

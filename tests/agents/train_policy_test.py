@@ -6,19 +6,28 @@ import subprocess
 import sys
 import time
 
+from tests import warm_processes
+
 _ROOT = pathlib.Path(__file__).parents[2]
+_PROGRAM = str(_ROOT / 'binaries' / 'train_policy.py')
 
 
-def _start(directory, **flags):
+def _flags(directory, **flags):
   flags = {
       'env': 'CartPole-v1', 'agent': 'ddqn', 'num_steps': 4_000,
       'eval_every': 500, 'eval_episodes': 2, 'output_dir': directory, **flags,
   }
+  return warm_processes.flags(flags)
+
+
+def _start(directory, **flags):
+  return warm_processes.WarmProcess(_PROGRAM, *_flags(directory, **flags))
+
+
+def _start_alone(directory, **flags):
+  """Starts it in a Python of its own, with all of its imports."""
   return subprocess.Popen(
-      [
-          sys.executable, str(_ROOT / 'binaries' / 'train_policy.py'),
-          *(f'--{name}={value}' for name, value in flags.items()),
-      ],
+      [sys.executable, _PROGRAM, *_flags(directory, **flags)],
       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=_ROOT,
   )
 
@@ -62,11 +71,14 @@ def test_a_killed_run_resumes_to_the_same_curve(tmp_path):
 
 def test_mistakes_are_one_line(tmp_path):
   (tmp_path / 'file').touch()
-  for directory, flags, message in (
-      (tmp_path, {'env': 'CartPol-v1'}, '--env=CartPol-v1: no such env'),
-      (tmp_path / 'file' / 'x', {}, f'--output_dir={tmp_path}/file/x'),
+  for start, directory, flags, message in (
+      (
+          _start_alone, tmp_path, {'env': 'CartPol-v1'},
+          '--env=CartPol-v1: no such env',
+      ),
+      (_start, tmp_path / 'file' / 'x', {}, f'--output_dir={tmp_path}/file/x'),
   ):
-    code, _, errors = _finish(_start(directory, **flags))
+    code, _, errors = _finish(start(directory, **flags))
     assert code == 1
     assert errors.startswith(f'error: {message}')
     assert len(errors.splitlines()) == 1

@@ -1,7 +1,7 @@
 """End-to-end tests of the binaries that collect, serve and measure."""
 
+import hashlib
 import json
-import os
 import re
 import signal
 import socket
@@ -10,32 +10,25 @@ import sys
 import time
 
 import pytest
+import tensorflow as tf
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-
-
-def _command(name, **flags):
-  arguments = [f'--{key}={value}' for key, value in flags.items()]
-  return [sys.executable, f'binaries/{name}.py', *arguments]
+from srdice_tf import collection
+from srdice_tf import environments
+from srdice_tf.data.sources import collected
+from srdice_tf.replay import clients
+from tests import source_tree
+from tests import warm_processes
 
 
 def _run(name, **flags):
-  return subprocess.run(
-      _command(name, **flags),
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=240,
+  return warm_processes.run(
+      f'binaries/{name}.py', *warm_processes.flags(flags)
   )
 
 
 def _start(name, **flags):
-  return subprocess.Popen(
-      _command(name, **flags),
-      cwd=_ROOT,
-      stdout=subprocess.PIPE,
-      stderr=subprocess.PIPE,
-      text=True,
+  return warm_processes.WarmProcess(
+      f'binaries/{name}.py', *warm_processes.flags(flags)
   )
 
 
@@ -62,26 +55,11 @@ def _expect_error(result, *parts):
 
 def _data(path):
   """Returns all that is stored, in a form that can be compared."""
-  script = (
-      'import sys, hashlib, tensorflow as tf\n'
-      'from srdice_tf import collection\n'
-      'from srdice_tf import environments\n'
-      'from srdice_tf.data.sources import collected\n'
-      "env = environments.load('Pendulum-v1')\n"
-      'codec = collection.codec_of(env)\n'
-      'data = collected.load(sys.argv[1], codec)\n'
-      'batch = data.batch(tf.range(data.num_transitions))\n'
-      "parts = b''.join(part.numpy().tobytes() for part in batch)\n"
-      'print(data.num_transitions, hashlib.sha256(parts).hexdigest())\n'
-  )
-  result = subprocess.run(
-      [sys.executable, '-c', script, str(path)],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      check=True,
-  )
-  return result.stdout.split()
+  codec = collection.codec_of(environments.load('Pendulum-v1'))
+  data = collected.load(str(path), codec)
+  batch = data.batch(tf.range(data.num_transitions))
+  parts = b''.join(part.numpy().tobytes() for part in batch)
+  return data.num_transitions, hashlib.sha256(parts).hexdigest()
 
 
 def test_collects_and_says_what_it_did(tmp_path):
@@ -93,14 +71,14 @@ def test_collects_and_says_what_it_did(tmp_path):
   # A progress line is all that stderr shows.
   assert result.stderr.startswith('collect Pendulum-v1')
   assert len(result.stderr.strip().splitlines()) == 1
-  assert _data(tmp_path)[0] == '2000'
+  assert _data(tmp_path)[0] == 2000
 
 
 def test_killed_collection_goes_on_to_the_same_data(tmp_path):
-  flags = _collect_flags(num_transitions=60_000, num_envs=10)
+  flags = _collect_flags(num_transitions=30_000, num_envs=10)
   whole, parts = tmp_path / 'whole', tmp_path / 'parts'
   process = _start(
-      'collect_dataset', **flags, dataset_dir=parts, save_seconds=1
+      'collect_dataset', **flags, dataset_dir=parts, save_seconds=0.3
   )
   deadline = time.time() + 120
   while not (parts / 'dataset.json').exists():
@@ -109,13 +87,14 @@ def test_killed_collection_goes_on_to_the_same_data(tmp_path):
   process.kill()
   process.communicate()
   saved = json.loads((parts / 'dataset.json').read_text())
-  assert 0 < saved['counts']['transitions'] < 60_000
+  assert 0 < saved['counts']['transitions'] < 30_000
   assert saved['status'] == 'collecting'
   for path in (parts, whole):
     result = _run('collect_dataset', **flags, dataset_dir=path)
     assert result.returncode == 0, result.stderr
-  assert _data(parts) == _data(whole)
-  assert _data(parts)[0] == '60000'
+  found = _data(parts)
+  assert found == _data(whole)
+  assert found[0] == 30_000
 
 
 def test_terminated_collection_saves_first(tmp_path):
@@ -162,9 +141,13 @@ def test_served_data_and_a_dying_server(tmp_path):
   assert evaluation.returncode == 0, evaluation.stderr
   # Another collector is at work when the server dies.
   flags = {**flags, 'num_transitions': 500_000, 'collector': 1}
+  client = clients.ReplayClient(address)
+  before = client.sizes()
   collector = _start('collect_dataset', **flags, server_timeout=5)
-  time.sleep(12)
-  assert collector.poll() is None
+  deadline = time.time() + 120
+  while client.sizes() == before:
+    assert collector.poll() is None and time.time() < deadline
+    time.sleep(0.05)
   server.kill()
   server.communicate()
   _, stderr = collector.communicate(timeout=120)
@@ -243,13 +226,14 @@ def test_bad_input_is_one_line(name, flags, parts):
     'name', ['collect_dataset', 'evaluate_policy', 'replay_server', 'run_ope']
 )
 def test_help_shows_the_binarys_flags_in_whole_sentences(name):
+  # In a Python of its own, with all of its imports.
   result = subprocess.run(
       [sys.executable, f'binaries/{name}.py', '--help'],
-      cwd=_ROOT,
+      cwd=source_tree.ROOT,
       capture_output=True,
       text=True,
   )
-  assert result.returncode == 0
+  assert (result.returncode, result.stderr) == (0, '')
   _, flags = result.stdout.split('\nFlags:\n')
   assert '--alsologtostderr' not in flags
   texts = re.split(r'^  --(\S+)\n', flags, flags=re.MULTILINE)[1:]

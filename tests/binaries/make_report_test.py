@@ -4,19 +4,16 @@ import pathlib
 import subprocess
 import sys
 
+from tests import warm_processes
 from tests.reports import hand_made
 
 _ROOT = pathlib.Path(__file__).parents[2]
+_PROGRAM = str(_ROOT / 'binaries' / 'make_report.py')
+_VARIABLES = {'PYTHONPATH': str(_ROOT), 'PATH': '/usr/bin:/bin'}
 
 
 def _run(*flags):
-  return subprocess.run(
-      [sys.executable, str(_ROOT / 'binaries' / 'make_report.py'), *flags],
-      capture_output=True,
-      text=True,
-      check=False,
-      env={'PYTHONPATH': str(_ROOT), 'PATH': '/usr/bin:/bin'},
-  )
+  return warm_processes.run(_PROGRAM, *flags, env=_VARIABLES)
 
 
 def test_a_page_from_runs(tmp_path):
@@ -36,7 +33,13 @@ def test_a_page_from_runs(tmp_path):
 
 
 def test_no_runs_are_one_line(tmp_path):
-  process = _run(f'--runs={tmp_path}')
+  process = subprocess.run(
+      [sys.executable, _PROGRAM, f'--runs={tmp_path}'],
+      capture_output=True,
+      text=True,
+      check=False,
+      env=_VARIABLES,
+  )
   assert process.returncode == 1
   assert process.stderr == (
       f'error: --runs={tmp_path}: no run is finished there; expected a'

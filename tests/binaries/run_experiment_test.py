@@ -8,21 +8,17 @@ import time
 
 import pytest
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+from tests import source_tree
+from tests import warm_processes
+
+_PROGRAM = 'binaries/run_experiment.py'
 
 
 def _start(tmp_path, **flags):
   flags = {
       'root': tmp_path / 'runs', 'data_root': tmp_path / 'data', **flags
   }
-  arguments = [f'--{name}={value}' for name, value in flags.items()]
-  return subprocess.Popen(
-      [sys.executable, 'binaries/run_experiment.py', *arguments],
-      cwd=_ROOT,
-      stdout=subprocess.PIPE,
-      stderr=subprocess.PIPE,
-      text=True,
-  )
+  return warm_processes.WarmProcess(_PROGRAM, *warm_processes.flags(flags))
 
 
 def _run(tmp_path, **flags):
@@ -84,10 +80,17 @@ def test_bad_input_is_one_line(tmp_path, flags, code, words):
   assert words in errors and len(errors.splitlines()) == 1
 
 
-def test_the_list_shows_every_experiment_with_its_cost(tmp_path):
-  code, output, _ = _run(tmp_path, list='true', workers=2)
-  assert code == 0
-  heading, _, *lines = output.splitlines()
+def test_the_list_shows_every_experiment_with_its_cost():
+  # In a Python of its own, with all of its imports.
+  process = subprocess.run(
+      [sys.executable, _PROGRAM, '--list', '--workers=2'],
+      cwd=source_tree.ROOT,
+      capture_output=True,
+      text=True,
+      check=True,
+  )
+  assert process.stderr == ''
+  heading, _, *lines = process.stdout.splitlines()
   assert 'on 2 cores' in heading
   assert len(lines) > 16 and any(line.startswith('hard ') for line in lines)
   assert 'If runs of hard that others share are done: random_rewards' in output

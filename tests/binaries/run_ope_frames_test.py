@@ -1,11 +1,8 @@
 """End-to-end test of run_ope on frames, with a schedule of a few steps."""
 
 import json
-import os
-import subprocess
-import sys
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+from tests import warm_processes
 
 
 def _run(tmp_path, **flags):
@@ -25,12 +22,8 @@ def _run(tmp_path, **flags):
       'data_root': tmp_path / 'root',
       **flags,
   }
-  return subprocess.run(
-      [
-          sys.executable, 'binaries/run_ope.py',
-          *(f'--{name}={value}' for name, value in flags.items()),
-      ],
-      cwd=_ROOT, capture_output=True, text=True, timeout=280,
+  return warm_processes.run(
+      'binaries/run_ope.py', *warm_processes.flags(flags)
   )
 
 

@@ -3,17 +3,19 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from srdice_tf import collection
+from srdice_tf import environments
+from srdice_tf.data.sources import collected
 from srdice_tf.logging import metrics
+from tests import warm_processes
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+_PROGRAM = 'binaries/run_ope.py'
 _FLAGS = {
     'env': 'Pendulum-v1',
     'policy': 'untrained',
@@ -25,9 +27,9 @@ _FLAGS = {
     'linear_num_features': 32,
     'num_transitions': 1000,
     'truth_episodes': 5,
-    'encoder_steps': 3000,
-    'successor_steps': 3000,
-    'updates': 3000,
+    'encoder_steps': 2000,
+    'successor_steps': 2000,
+    'updates': 2000,
     'num_features': 16,
     'hidden_units': 16,
     'batch_size': 32,
@@ -41,18 +43,9 @@ _RATIO_METHODS = (
 )
 
 
-def _command(**flags):
-  arguments = [f'--{key}={value}' for key, value in {**_FLAGS, **flags}.items()]
-  return [sys.executable, 'binaries/run_ope.py', *arguments]
-
-
 def _run(**flags):
-  return subprocess.run(
-      _command(**flags),
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=280,
+  return warm_processes.run(
+      _PROGRAM, *warm_processes.flags({**_FLAGS, **flags})
   )
 
 
@@ -154,31 +147,12 @@ def test_held_out_episodes(whole, tmp_path):
 def test_estimate_is_ratios_times_rewards(whole):
   """The file of ratios is aligned with the data set."""
   path, _ = whole
-  script = (
-      'import sys, numpy as np\n'
-      'from srdice_tf import collection, environments\n'
-      'from srdice_tf.data.sources import collected\n'
-      "env = environments.load('Pendulum-v1')\n"
-      'codec = collection.codec_of(env)\n'
-      'data = collected.load(sys.argv[1], codec)\n'
-      "ratios = np.load(sys.argv[2])['dual_dice']\n"
-      'print(np.mean(ratios * data.rewards.numpy()))\n'
-  )
-  output = subprocess.run(
-      [
-          sys.executable,
-          '-c',
-          script,
-          path / 'data',
-          _run_dir(path) / 'ratios.npz',
-      ],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      check=True,
-  ).stdout
+  codec = collection.codec_of(environments.load('Pendulum-v1'))
+  data = collected.load(str(path / 'data'), codec)
+  with np.load(_run_dir(path) / 'ratios.npz') as ratios:
+    found = np.mean(ratios['dual_dice'] * data.rewards.numpy())
   expected = _results(path)['dual_dice']['value']
-  assert float(output) == pytest.approx(expected, rel=1e-4)
+  assert found == pytest.approx(expected, rel=1e-4)
 
 
 def test_killed_in_several_phases_ends_the_same(whole, tmp_path):
@@ -188,18 +162,15 @@ def test_killed_in_several_phases_ends_the_same(whole, tmp_path):
   second = tmp_path / first.relative_to(path)
   rows = second / 'metrics.csv'
   for phase in ('encoder', 'successor', 'srdice', 'deep_td', 'gradient_dice'):
-    process = subprocess.Popen(
-        _command(**dirs),
-        cwd=_ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    process = warm_processes.WarmProcess(
+        _PROGRAM, *warm_processes.flags({**_FLAGS, **dirs})
     )
     deadline = time.time() + 200
     while not (rows.exists() and f',{phase},' in rows.read_text()):
       assert process.poll() is None and time.time() < deadline, phase
       time.sleep(0.02)
     process.kill()
-    process.wait()
+    process.communicate()
   result = _run(**dirs)
   assert result.returncode == 0, result.stderr
   # The same rows, each once, to the last bit.

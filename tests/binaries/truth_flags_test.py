@@ -1,10 +1,8 @@
 """Tests that all programs that compute a truth can be told how."""
 
 import json
-import subprocess
-import sys
 
-from tests import source_tree
+from tests import warm_processes
 
 _SCRIPT = """
 import importlib, json
@@ -25,13 +23,8 @@ print(json.dumps(found))
 
 
 def test_the_form_of_the_truth_is_a_flag_everywhere():
-  process = subprocess.run(
-      [sys.executable, '-c', _SCRIPT],
-      capture_output=True,
-      text=True,
-      cwd=source_tree.ROOT,
-      check=True,
-  )
+  process = warm_processes.run('-c', _SCRIPT)
+  assert process.returncode == 0, process.stderr
   found = json.loads(process.stdout.splitlines()[-1])
   for name, flags in found.items():
     missing = {'keep_time_limit', 'truth_max_episodes', 'gamma'} - set(flags)

@@ -2,21 +2,16 @@
 
 import json
 import os
-import subprocess
-import sys
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+from tests import source_tree
+from tests import warm_processes
 
 
 def _run(name, **flags):
-  arguments = [f'--{key}={value}' for key, value in flags.items()]
-  return subprocess.run(
-      [sys.executable, f'binaries/{name}.py', *arguments],
-      cwd=_ROOT,
-      env={**os.environ, 'PYTHONPATH': _ROOT},
-      capture_output=True,
-      text=True,
-      timeout=240,
+  return warm_processes.run(
+      f'binaries/{name}.py',
+      *warm_processes.flags(flags),
+      env={**os.environ, 'PYTHONPATH': str(source_tree.ROOT)},
   )
 
 

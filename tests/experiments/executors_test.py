@@ -61,9 +61,15 @@ def _run(entries, path, num_workers=2, on_wait=None):
 
 
 def test_processes_find_what_one_process_finds(tmp_path):
+  """A run that fails does not stop the others."""
   grid = grids.Grid(num_seeds=2)
   entries = _entries(tmp_path / 'a', grid)
-  log = _run(entries, tmp_path)
+  bad, later = _failing(entries[0])
+  log = _run([bad, later, *entries], tmp_path)
+  status, text = log.outcomes.pop(bad.directory)
+  assert status == jobs.FAILED and 'holds result.json of a run' in text
+  status, text = log.outcomes.pop(later.directory)
+  assert status == jobs.FAILED and text.endswith('which failed')
   assert log.outcomes == {e.directory: (jobs.DONE, '') for e in entries}
   assert log.most == 2
   others = _entries(tmp_path / 'b', grid)
@@ -74,20 +80,16 @@ def test_processes_find_what_one_process_finds(tmp_path):
     assert found.truth == alone.truth
 
 
-def test_a_run_that_fails_does_not_stop_the_others(tmp_path):
-  good, bad = _entries(tmp_path, grids.Grid(num_seeds=2))
+def _failing(entry):
+  """Returns an entry that cannot be run, and one that needs it."""
+  bad = dataclasses.replace(entry, directory=f'{entry.directory}bad')
   os.makedirs(bad.directory)
   with open(os.path.join(bad.directory, 'result.json'), 'w') as file:
     file.write('{')
   later = dataclasses.replace(
-      good, directory=f'{good.directory}x', after=(bad.directory,)
+      entry, directory=f'{entry.directory}later', after=(bad.directory,)
   )
-  log = _run([bad, later, good], tmp_path, num_workers=1)
-  assert log.outcomes[good.directory] == (jobs.DONE, '')
-  status, text = log.outcomes[bad.directory]
-  assert status == jobs.FAILED and 'holds result.json of a run' in text
-  status, text = log.outcomes[later.directory]
-  assert status == jobs.FAILED and text.endswith('which failed')
+  return bad, later
 
 
 def test_a_killed_process_is_one_line_and_its_run_resumes(tmp_path):

@@ -4,8 +4,6 @@ import glob
 import math
 import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ import tensorflow as tf
 
 from srdice_tf import errors
 from srdice_tf.logging import metrics
+from tests import warm_processes
 
 _HEADER = 'method,phase,step,name,value\n'
 
@@ -178,9 +177,7 @@ writer = metrics.MetricsWriter({str(tmp_path)!r})
 writer.write('m', 'p', 1, {{'x': 0.5}})
 os.kill(os.getpid(), signal.SIGKILL)
 """
-  process = subprocess.run(
-      [sys.executable, '-c', program], check=False, capture_output=True
-  )
+  process = warm_processes.run('-c', program)
   assert process.returncode == -signal.SIGKILL
   assert _text(tmp_path) == _HEADER + 'm,p,1,x,0.5\n'
   assert _events(tmp_path) == [('m/p/x', 1, 0.5)]

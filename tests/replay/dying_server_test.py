@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -18,6 +16,7 @@ from srdice_tf.replay import reader
 from srdice_tf.replay import reverb_tables
 from srdice_tf.replay import servers
 from tests import fixtures
+from tests import warm_processes
 
 _TIMEOUT = 1.0
 _SERVER = """
@@ -36,12 +35,7 @@ time.sleep(100)
 @pytest.fixture(params=[signal.SIGKILL, signal.SIGSTOP], ids=['dead', 'hung'])
 def doomed(request):
   """A client that was answered, and a function that ends that."""
-  process = subprocess.Popen(
-      [sys.executable, '-c', _SERVER],
-      stdout=subprocess.PIPE,
-      stderr=subprocess.DEVNULL,
-      text=True,
-  )
+  process = warm_processes.WarmProcess('-c', _SERVER)
   port = int(process.stdout.readline())
   client = clients.ReplayClient(f'localhost:{port}', _TIMEOUT)
   yield client, lambda: process.send_signal(request.param)
