@@ -90,7 +90,8 @@ def test_the_list_shows_every_experiment_with_its_cost():
       check=True,
   )
   assert process.stderr == ''
-  heading, _, *lines = process.stdout.splitlines()
+  output = process.stdout
+  heading, _, *lines = output.splitlines()
   assert 'on 2 cores' in heading
   assert len(lines) > 16 and any(line.startswith('hard ') for line in lines)
   assert 'If runs of hard that others share are done: random_rewards' in output

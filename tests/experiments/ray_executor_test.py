@@ -10,8 +10,8 @@ import pytest
 from srdice_tf import errors
 from srdice_tf import locks
 from srdice_tf.estimators import hyperparameters
-from srdice_tf.experiments import grids
 from srdice_tf.experiments import executors
+from srdice_tf.experiments import grids
 from srdice_tf.experiments import jobs
 from srdice_tf.experiments import ray_executor
 from srdice_tf.experiments import runs
