@@ -58,6 +58,10 @@ class Shared:
     self._make = make
     self._methods = {}
 
+  def has(self, part: str) -> bool:
+    """Returns whether one of PARTS was made."""
+    return part in self.__dict__  # As of a cached property.
+
   def method(self, name: str):
     """Returns the estimator of that name, the same one each time."""
     if name not in self._methods:

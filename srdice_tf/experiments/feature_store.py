@@ -135,11 +135,9 @@ def user(
 def _representation(
     estimators: Mapping[str, interface.Estimator],
 ) -> representation.Representation | None:
-  for estimator in estimators.values():
-    for module in estimator.submodules:
-      if isinstance(module, representation.Representation):
-        return module
-  return None
+  """Returns that of the whole data; parts of them may have their own."""
+  shared = next(iter(estimators.values())).shared
+  return shared.representation if shared.has('representation') else None
 
 
 def _number(checkpoint: str) -> int:

@@ -73,3 +73,14 @@ def test_damaged_features_are_trained_again(path):
   assert phases == {'encoder', 'successor', 'srdice_closed'}
   closed = np.load(path / 'closed' / 'ratios.npz')['srdice_closed']
   np.testing.assert_array_equal(found.ratios, closed)
+
+
+def test_features_of_parts_of_the_data_are_not_shared(path):
+  """Each fold of dr has its own: they are no phi of all data."""
+  kept = set(os.listdir(path / 'shared'))
+  folds = {'dr_folds': 2, 'dr_ratio': 'srdice_closed', 'updates': 5}
+  found, phases = _run(path, 'dr', 'dr', True, **folds)
+  assert {'encoder_fold0', 'successor_fold1', 'deep_td_fold0'} <= phases
+  assert set(os.listdir(path / 'shared')) == kept
+  alone = _run(path, 'dr_alone', 'dr', False, **folds)[0]
+  assert found.value == alone.value
