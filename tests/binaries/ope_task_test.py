@@ -4,6 +4,7 @@ from absl import flags
 from absl.testing import flagsaver
 import pytest
 
+from binaries import common_flags
 from binaries import ope_task
 from srdice_tf.experiments import logged_tasks
 from srdice_tf.experiments import tasks
@@ -13,7 +14,9 @@ _MAKE = ope_task.define()
 
 def _made(**values):
   flags.FLAGS.mark_as_parsed()
-  with flagsaver.flagsaver(**values):
+  # Other tests of the process may have set some.
+  defaults = {name: flags.FLAGS[name].default for name in common_flags._holders}
+  with flagsaver.flagsaver(**defaults | values):
     return _MAKE()
 
 
