@@ -122,6 +122,8 @@ class EstimateEvidence:
     drift: relative change of the estimate in the last quarter of its curve.
     far_share: share of the target policy's actions that are far from any
       logged one.
+    action_distance: median distance of its actions to logged ones, in units of
+      the distance of logged ones to each other.
     reward_deviation: standard deviation of the logged rewards.
   """
 
@@ -135,6 +137,7 @@ class EstimateEvidence:
   standard_error: float | None = None
   drift: float | None = None
   far_share: float | None = None
+  action_distance: float | None = None
   reward_deviation: float | None = None
 
 
