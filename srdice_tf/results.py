@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import dataclasses
 import hashlib
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -275,10 +276,19 @@ class Evaluation:
 
   @property
   def recommended(self) -> MethodResult | None:
-    """The first of the methods with the best grade; None without verdicts."""
+    """The method that is nearest to what methods trained apart from it say.
+
+    The first, where there are none; None without verdicts. To take the best
+    grade instead would be to try until one is good.
+    """
     judged = [m for m in self.methods.values() if m.verdict is not None]
-    rank = lambda result: GRADES.index(result.verdict.grade)
-    return min(judged, key=rank, default=None)
+    return min(judged, key=_distance_to_others, default=None)
+
+
+def _distance_to_others(result: MethodResult) -> tuple[bool, float]:
+  found = result.evidence and result.evidence.disagreement
+  is_known = found is not None and math.isfinite(found)
+  return not math.isfinite(result.value), found if is_known else math.inf
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
