@@ -108,23 +108,18 @@ class EstimateEvidence:
   rewards' deviation where that is larger.
 
   Attributes:
-    effective_share: how many equally weighted transitions say as much as the
-      weighted ones, relative to all.
+    effective_share: effective sample size, relative to all transitions.
     largest_ratio: of the density ratios.
     mass_gap: by how much the ratios miss their own mass: the flow with f = 1,
       |E_D[ratio (1 - gamma not_done)] / (1-gamma) - 1|.
     flow_excess: the flow residual in units of its own sampling noise.
-    theorem_4_gap: relative difference to the value that theorem 4 (in tables
-      theorem 2) says is the same.
-    disagreement: relative difference to the median of the methods that share
-      no training with it.
+    theorem_4_gap: relative difference to what theorem 4 (or 2) says it equals.
+    disagreement: relative difference to the median of methods trained apart.
     nearest_method: the same, to the nearest of them.
     standard_error: of the estimate, relative.
     drift: relative change of the estimate in the last quarter of its curve.
-    far_share: share of the target policy's actions that are far from any
-      logged one.
-    action_distance: median distance of its actions to logged ones, in units of
-      the distance of logged ones to each other.
+    far_share: of the target policy's actions, far from any logged one.
+    action_distance: of its actions to logged ones, by theirs to each other.
     reward_deviation: standard deviation of the logged rewards.
   """
 
@@ -278,8 +273,7 @@ class Evaluation:
   def recommended(self) -> MethodResult | None:
     """The method that is nearest to what methods trained apart from it say.
 
-    The first, where there are none; None without verdicts. To take the best
-    grade instead would be to try until one is good.
+    The first, where there are none; None without verdicts.
     """
     judged = [m for m in self.methods.values() if m.verdict is not None]
     return min(judged, key=_distance_to_others, default=None)
@@ -371,7 +365,6 @@ def from_json(content: Mapping, where: str, advice: str) -> Evaluation:
 
 def _method(fields: dict) -> MethodResult:
   diagnostics, interval = fields['diagnostics'], fields['interval']
-  # Results of before have neither.
   evidence, verdict = fields.get('evidence'), fields.get('verdict')
   return MethodResult(**{
       **fields,
