@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from srdice_tf import results
-from srdice_tf.evaluation import support as action_support
+from srdice_tf.evaluation import support
 
 # Values that theorem 4, or in tables theorem 2, says are the same.
 _SAME = ('least_squares_deep_sr', 'direct_sr')
@@ -22,13 +22,13 @@ class LoggedFacts(NamedTuple):
     rewards: [n].
     not_done: [n], 0 where a transition ends in a terminal state.
     gamma: discount.
-    support: that the data give to the target policy; None if nobody looked.
+    given: support that the data give to the policy; None if nobody looked.
   """
 
   rewards: np.ndarray
   not_done: np.ndarray
   gamma: float
-  support: action_support.ActionSupport | None = None
+  given: support.ActionSupport | None = None
 
 
 def measure(
@@ -61,7 +61,7 @@ def measure(
       nearest_method=float(differences.min()) if values else None,
       standard_error=_quotient(result.standard_error, unit),
       drift=_drift(result, unit),
-      **_of_support(logged.support),
+      **_of_support(logged.given),
       reward_deviation=deviation,
   )
 
@@ -97,7 +97,7 @@ def _of_ratios(result: results.MethodResult, logged: LoggedFacts) -> dict:
   }
 
 
-def _of_support(found: action_support.ActionSupport | None) -> dict:
+def _of_support(found: support.ActionSupport | None) -> dict:
   if found is None:
     return {}
   return {

@@ -80,7 +80,7 @@ def test_relative_numbers():
       details={'least_squares_deep_sr': 1.9},
       curve=results.Curve(tuple(range(8)), (9., 9., 9., 9., 9., 9., 2.2, 2.)),
   )
-  facts = _facts(support=support.ActionSupport(0.25, 0.01, 9, 9, 1.5))
+  facts = _facts(given=support.ActionSupport(0.25, 0.01, 9, 9, 1.5))
   found = evidence.measure(result, (), facts, flow_noise=0.2)
   assert found.standard_error == pytest.approx(0.05)
   assert found.flow_excess == pytest.approx(3.0)
