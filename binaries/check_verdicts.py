@@ -38,7 +38,7 @@ def main(_) -> None:
     )
   print(verdict_table.text(rows))
   path = _TABLE.value or os.path.join(_RUNS.value, 'verdict.csv')
-  rows.to_csv(path, index=False, float_format='%.4g')
+  rows.to_csv(path, index=False, float_format='%.6g')
   print(f'all numbers   {path}')
 
 

@@ -94,7 +94,7 @@ def evaluate(
   fit = fitting.Fit(estimators)
   fit.train(show=progress)
   return results.Evaluation(
-      methods=fit.found(support.of_policy(data, policy, seed).far_share),
+      methods=fit.found(support.of_policy(data, policy, seed)),
       gamma=gamma,
       seed=seed,
       num_transitions=data.num_transitions,

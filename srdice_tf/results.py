@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import dataclasses
 import hashlib
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -107,21 +108,18 @@ class EstimateEvidence:
   rewards' deviation where that is larger.
 
   Attributes:
-    effective_share: how many equally weighted transitions say as much as the
-      weighted ones, relative to all.
+    effective_share: effective sample size, relative to all transitions.
     largest_ratio: of the density ratios.
     mass_gap: by how much the ratios miss their own mass: the flow with f = 1,
       |E_D[ratio (1 - gamma not_done)] / (1-gamma) - 1|.
     flow_excess: the flow residual in units of its own sampling noise.
-    theorem_4_gap: relative difference to the value that theorem 4 (in tables
-      theorem 2) says is the same.
-    disagreement: relative difference to the median of the methods that share
-      no training with it.
+    theorem_4_gap: relative difference to what theorem 4 (or 2) says it equals.
+    disagreement: relative difference to the median of methods trained apart.
     nearest_method: the same, to the nearest of them.
     standard_error: of the estimate, relative.
     drift: relative change of the estimate in the last quarter of its curve.
-    far_share: share of the target policy's actions that are far from any
-      logged one.
+    far_share: of the target policy's actions, far from any logged one.
+    action_distance: of its actions to logged ones, by theirs to each other.
     reward_deviation: standard deviation of the logged rewards.
   """
 
@@ -135,6 +133,7 @@ class EstimateEvidence:
   standard_error: float | None = None
   drift: float | None = None
   far_share: float | None = None
+  action_distance: float | None = None
   reward_deviation: float | None = None
 
 
@@ -272,10 +271,18 @@ class Evaluation:
 
   @property
   def recommended(self) -> MethodResult | None:
-    """The first of the methods with the best grade; None without verdicts."""
+    """The method that is nearest to what methods trained apart from it say.
+
+    The first, where there are none; None without verdicts.
+    """
     judged = [m for m in self.methods.values() if m.verdict is not None]
-    rank = lambda result: GRADES.index(result.verdict.grade)
-    return min(judged, key=rank, default=None)
+    return min(judged, key=_distance_to_others, default=None)
+
+
+def _distance_to_others(result: MethodResult) -> tuple[bool, float]:
+  found = result.evidence and result.evidence.disagreement
+  is_known = found is not None and math.isfinite(found)
+  return not math.isfinite(result.value), found if is_known else math.inf
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -358,7 +365,6 @@ def from_json(content: Mapping, where: str, advice: str) -> Evaluation:
 
 def _method(fields: dict) -> MethodResult:
   diagnostics, interval = fields['diagnostics'], fields['interval']
-  # Results of before have neither.
   evidence, verdict = fields.get('evidence'), fields.get('verdict')
   return MethodResult(**{
       **fields,

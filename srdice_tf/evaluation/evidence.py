@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from srdice_tf import results
+from srdice_tf.evaluation import support
 
 # Values that theorem 4, or in tables theorem 2, says are the same.
 _SAME = ('least_squares_deep_sr', 'direct_sr')
@@ -21,14 +22,13 @@ class LoggedFacts(NamedTuple):
     rewards: [n].
     not_done: [n], 0 where a transition ends in a terminal state.
     gamma: discount.
-    far_share: share of the target policy's actions that are far from any
-      logged one; None if nobody looked.
+    given: support that the data give to the policy; None if nobody looked.
   """
 
   rewards: np.ndarray
   not_done: np.ndarray
   gamma: float
-  far_share: float | None = None
+  given: support.ActionSupport | None = None
 
 
 def measure(
@@ -61,7 +61,7 @@ def measure(
       nearest_method=float(differences.min()) if values else None,
       standard_error=_quotient(result.standard_error, unit),
       drift=_drift(result, unit),
-      far_share=logged.far_share,
+      **_of_support(logged.given),
       reward_deviation=deviation,
   )
 
@@ -94,6 +94,15 @@ def _of_ratios(result: results.MethodResult, logged: LoggedFacts) -> dict:
       'effective_share': result.diagnostics.effective_share,
       'largest_ratio': result.diagnostics.largest,
       'mass_gap': abs(mass - 1.0),
+  }
+
+
+def _of_support(found: support.ActionSupport | None) -> dict:
+  if found is None:
+    return {}
+  return {
+      'far_share': found.far_share,
+      'action_distance': found.distance_ratio,
   }
 
 

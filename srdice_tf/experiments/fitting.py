@@ -14,6 +14,7 @@ from srdice_tf.estimators import interface
 from srdice_tf.evaluation import diagnostics
 from srdice_tf.evaluation import evidence
 from srdice_tf.evaluation import log_error
+from srdice_tf.evaluation import support
 from srdice_tf.evaluation import verdicts
 from srdice_tf.experiments import feature_store
 from srdice_tf.logging import metrics
@@ -116,23 +117,22 @@ class Fit:
     return fields
 
   def found(
-      self, far_share: float | None = None
+      self, given: support.ActionSupport | None = None
   ) -> dict[str, results.MethodResult]:
     """Returns what each method found, with a verdict on it.
 
     Args:
-      far_share: share of the target policy's actions that are far from any
-        logged one; None if nobody looked.
+      given: the support that the data give to the target policy; None if
+        nobody looked.
     """
     found = {name: self._result(name) for name in self._estimators}
-    return {name: self._judged(found, name, far_share) for name in found}
+    return {name: self._judged(found, name, given) for name in found}
 
-  def _judged(self, found, name: str, far_share) -> results.MethodResult:
+  def _judged(self, found, name: str, given) -> results.MethodResult:
     estimator, result = self._estimators[name], found[name]
     problem = estimator.problem
     logged = evidence.LoggedFacts(
-        problem.rewards.numpy(), problem.not_done.numpy(), problem.gamma,
-        far_share,
+        problem.rewards.numpy(), problem.not_done.numpy(), problem.gamma, given
     )
     noise = None if result.diverged else estimator.flow_noise()
     measured = evidence.measure(result, found.values(), logged, noise)

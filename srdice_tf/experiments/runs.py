@@ -285,7 +285,9 @@ def _run(
     )
     fit.train()
     evaluation = results.Evaluation(
-        methods=fit.found(_far_share(task, dataset, config.seed)),
+        methods=fit.found(
+            support.of_policy(dataset, task.target, config.seed)
+        ),
         gamma=config.task.gamma,
         seed=config.seed,
         env_id=config.task.env_id,
@@ -304,10 +306,6 @@ def _run(
   _save_trials(evaluation, run_dir)
   result_file.write(run_dir, evaluation)
   return evaluation
-
-
-def _far_share(task: tasks.Task, dataset, seed: int) -> float:
-  return support.of_policy(dataset, task.target, seed).far_share
 
 
 def _trained_on(task, config: RunConfig, content: dict, features) -> dict:

@@ -95,13 +95,14 @@ def text(rows: pd.DataFrame) -> str:
     part = rows[rows['half'] == name]
     groups = {RECOMMENDED: part[part['recommended']]}
     groups |= dict(iter(part.groupby('method', sort=False)))
+    groups['all methods'] = part
     for method, found in groups.items():
       cells = [_cell(found, grade) for grade in results.GRADES]
-      lines.append([name, method, len(found), *cells])
+      lines.append([name, method, str(len(found)), *cells])
   columns = (
       'half',
       'method',
-      'runs',
+      'estimates',
       *(f'{judgements.words(g)}: within 10%' for g in results.GRADES),
   )
   return tables.format_table(columns, lines)

@@ -16,8 +16,8 @@ def _run(tmp_path_factory):
   """Returns a function that runs run_ope and returns its exit code."""
   path = tmp_path_factory.mktemp('fail_on')
   flags = {
-      'env': 'FiveStateChain', 'policy': 'random', 'setting': 'main',
-      'gamma': 0.9, 'num_transitions': 400, 'truth_episodes': 2,
+      'env': 'RandomMDP-5-2-2-0', 'policy': 'random', 'setting': 'main',
+      'gamma': 0.9, 'num_transitions': 4000, 'truth_episodes': 2,
       'bootstrap_draws': 20, 'algo': 'linear_srdice',
       'output_dir': path / 'run', 'dataset_dir': path / 'data',
       'data_root': path / 'root',

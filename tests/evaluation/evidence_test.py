@@ -7,6 +7,7 @@ from srdice_tf import results
 from srdice_tf.environments import finite_mdps
 from srdice_tf.evaluation import diagnostics
 from srdice_tf.evaluation import evidence
+from srdice_tf.evaluation import support
 from tests import finite
 
 
@@ -79,13 +80,14 @@ def test_relative_numbers():
       details={'least_squares_deep_sr': 1.9},
       curve=results.Curve(tuple(range(8)), (9., 9., 9., 9., 9., 9., 2.2, 2.)),
   )
-  facts = _facts(far_share=0.25)
+  facts = _facts(given=support.ActionSupport(0.25, 0.01, 9, 9, 1.5))
   found = evidence.measure(result, (), facts, flow_noise=0.2)
   assert found.standard_error == pytest.approx(0.05)
   assert found.flow_excess == pytest.approx(3.0)
   assert found.theorem_4_gap == pytest.approx(0.05)
   assert found.drift == pytest.approx(0.1)
-  assert (found.far_share, found.reward_deviation) == (0.25, 1.0)
+  assert (found.far_share, found.action_distance) == (0.25, 1.5)
+  assert found.reward_deviation == 1.0
 
 
 def test_near_zero_the_rewards_are_the_unit():

@@ -18,6 +18,7 @@ _GOOD = results.EstimateEvidence(
     standard_error=0.001,
     drift=0.0,
     far_share=0.0,
+    action_distance=1.0,
     reward_deviation=1.0,
 )
 

@@ -8,9 +8,13 @@ from srdice_tf.reports import comparison
 from srdice_tf.reports import judgements
 
 
-def _method(name, grade, *reasons):
-  verdict = grade and results.Verdict(grade, reasons)
-  return results.MethodResult(name, 1.0, verdict=verdict)
+def _method(name, grade, *reasons, value=1.0, **evidence):
+  return results.MethodResult(
+      name,
+      value,
+      evidence=results.EstimateEvidence(**evidence),
+      verdict=grade and results.Verdict(grade, reasons),
+  )
 
 
 def _evaluation(*methods, seed=0):
@@ -19,10 +23,12 @@ def _evaluation(*methods, seed=0):
 
 _BAD = _method('srdice', 'do_not_use', 'it diverged', 'its mass is off')
 _UNSURE = _method('deep_td', 'unsure', 'it is 20% from others')
-_GOOD = _method('linear_srdice', 'usable', 'it passes all 8 tests')
+_GOOD = _method(
+    'linear_srdice', 'usable', 'it passes all 8 tests', disagreement=0.01
+)
 
 
-def test_the_best_method_comes_first_and_all_are_told():
+def test_the_recommended_method_comes_first_and_all_are_told():
   found = judgements.lines([_evaluation(_BAD, _UNSURE, _GOOD)])
   assert found.splitlines() == [
       'Do the data support this policy? usable',
@@ -32,14 +38,18 @@ def test_the_best_method_comes_first_and_all_are_told():
   ]
 
 
-def test_of_equal_grades_the_first_is_recommended():
-  other = _method('deep_sr', 'unsure', 'x')
-  assert _evaluation(_BAD, _UNSURE, other).recommended is _UNSURE
+def test_recommended_is_who_agrees_most_not_who_is_graded_best():
+  near = _method('deep_sr', 'unsure', disagreement=0.02)
+  far = _method('deep_td', 'usable', disagreement=0.05)
+  nan = _method('x', 'do_not_use', value=float('nan'), disagreement=0.0)
+  assert _evaluation(nan, far, near).recommended is near
+  # Without others beside it, the first that did not diverge.
+  assert _evaluation(nan, _BAD, _UNSURE).recommended is _BAD
   assert _evaluation().recommended is None
 
 
 def test_the_worst_of_the_seeds_decides():
-  found = [_evaluation(_GOOD), _evaluation(_BAD, _UNSURE, seed=1)]
+  found = [_evaluation(_GOOD), _evaluation(_UNSURE, _BAD, seed=1)]
   assert judgements.grade(found) == 'unsure'
   assert 'deep_td (seed 1): unsure' in judgements.lines(found)
 

@@ -1,10 +1,14 @@
 """Tests of verdicts against the truth, on runs made by hand."""
 
 import dataclasses
+import pathlib
 
+import pandas as pd
 import pytest
 
+from srdice_tf import experiments
 from srdice_tf import results
+from srdice_tf.evaluation import verdicts
 from srdice_tf.reports import run_records
 from srdice_tf.reports import verdict_table
 from tests.reports import hand_made
@@ -13,6 +17,8 @@ _TASK = {
     'policy': 'pretrained:weak', 'behaviour_policy': 'pretrained:weak',
     'setting': 'hard',
 }
+
+_SHIPPED = pathlib.Path(experiments.__file__).parent / 'results'
 
 
 def _record(env_id, error, truth=hand_made.TRUTH, task=_TASK, **evidence):
@@ -73,3 +79,15 @@ def test_runs_without_truth_or_evidence_have_no_row():
       run_records.RunRecord('A', before, {}),
   ]
   assert verdict_table.frame(records).empty
+
+
+def test_the_shipped_table_has_the_grades_of_todays_thresholds():
+  """Who changes a threshold writes the table again, and the README."""
+  rows = pd.read_csv(_SHIPPED / 'verdict.csv').astype(object)
+  rows = rows.where(rows.notna(), None).to_dict('records')
+  names = [f.name for f in dataclasses.fields(results.EstimateEvidence)]
+  assert {row['half'] for row in rows} == {'fit', 'report'}
+  for row in rows:
+    evidence = results.EstimateEvidence(**{name: row[name] for name in names})
+    assert verdicts.judge(row['value'], evidence).grade == row['grade'], row
+    assert verdict_table.half(row['env'], row['run']) == row['half']
