@@ -147,7 +147,7 @@ def test_experiment_json_names_the_runs(tmp_path):
   found = json.loads(path.read_text())
   assert found['name'] == 'chain' and found['scale'] == 'smoke'
   assert found['runs'] == ['chain'] and found['command'] == 'python x'
-  assert '2 trials, 500 updates' in found['caption']
+  assert '2 trials, 200 updates' in found['caption']
   planning.write(plan, 'python y')  # The same once more.
   path.write_text(json.dumps({**found, 'scale': 'desk'}))
   with pytest.raises(errors.UserError, match='has the scale desk, asked for'):
