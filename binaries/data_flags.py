@@ -5,6 +5,8 @@ from collections.abc import Callable
 from absl import flags
 
 from binaries import common_flags
+from srdice_tf import errors
+from srdice_tf.policies import target_actions_file
 
 # The caller's module, not this one, owns the flags defined here.
 flags.disclaim_key_flags()
@@ -63,6 +65,35 @@ def define_target_actions() -> flags.FlagHolder[str]:
       '(next_actions) and at s0 of each episode (initial_actions) of --data, '
       '.npz, for those who cannot give the policy itself; instead of --policy.',
   )
+
+
+def checked_actions(path: str) -> str:
+  """Returns the file of --target_actions.
+
+  Raises:
+    UserError: if it is no such file; a policy is for --policy.
+  """
+  if not target_actions_file.fits(path):
+    raise errors.UserError(
+        'target_actions',
+        path,
+        'no such file, or none with these arrays; expected an .npz file with'
+        ' next_actions and initial_actions',
+    )
+  return path
+
+
+def server_name(address: str | None, table: str) -> str:
+  """Returns the name of the data in a table of a server.
+
+  Raises:
+    Error: if flags are missing, or do not go together.
+  """
+  if address is None:
+    raise flags.Error('flag --reverb_table is for --reverb_address')
+  if flags.FLAGS['data'].value is not None:
+    raise flags.Error('give --data or --reverb_table, not both')
+  return f'reverb:{address}/{table}'
 
 
 def define_reverb_table() -> flags.FlagHolder[str]:

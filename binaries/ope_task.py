@@ -44,7 +44,8 @@ def define() -> Callable[[], tuple[TaskConfig, str]]:
   def make() -> tuple[TaskConfig, str]:
     fields = task()
     if table.value is not None:
-      source_fields = {'data': _server(address.value, table.value), **source()}
+      server = data_flags.server_name(address.value, table.value)
+      source_fields = {'data': server, **source()}
     else:
       source_fields = source()
     if 'data' not in source_fields:
@@ -63,21 +64,13 @@ def define() -> Callable[[], tuple[TaskConfig, str]]:
   return make
 
 
-def _server(address: str | None, table: str) -> str:
-  if address is None:
-    raise flags.Error('flag --reverb_table is for --reverb_address')
-  if flags.FLAGS['data'].value is not None:
-    raise flags.Error('give --data or --reverb_table, not both')
-  return f'reverb:{address}/{table}'
-
-
 def _policy(policy: str | None, actions: str | None) -> str:
   if (policy is None) == (actions is None):
     raise flags.Error(
         'give one of --policy, which is evaluated on --data, and'
         ' --target_actions'
     )
-  return policy or actions
+  return policy or data_flags.checked_actions(actions)
 
 
 def _refuse(names, reason: str):

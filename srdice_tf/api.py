@@ -17,6 +17,7 @@ from srdice_tf import finite
 from srdice_tf import results
 from srdice_tf.data import datasets
 from srdice_tf.data import episode_rows
+from srdice_tf.data import findings
 from srdice_tf.estimators import interface
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
@@ -58,6 +59,8 @@ def evaluate(
     seed: int = 0,
     mdp: finite.FiniteMDP | None = None,
     progress: bool = True,
+    columns: str = '',
+    accept: Sequence[str] | str = (),
 ) -> results.Evaluation:
   """Estimates the value of a policy from logged data.
 
@@ -77,6 +80,10 @@ def evaluate(
     seed: of everything random.
     mdp: the MDP itself, where it is finite and known.
     progress: whether to show a progress line.
+    columns: which columns of a table are what, as `run_ope.py --columns` takes
+      them.
+    accept: errors in the data that are right there, such as 'time_limit', as
+      `run_ope.py --accept` takes them.
 
   Returns:
     An Evaluation with a MethodResult for each of `algos`: value, interval,
@@ -87,7 +94,9 @@ def evaluate(
   """
   names, numbers = arguments.names(algos), arguments.Numbers(gamma, seed)
   registry.check_names(names, 'algos')
-  policy, data = logged_arguments.policy_and_data(policy, data)
+  policy, data = logged_arguments.policy_and_data(
+      policy, data, columns, accept
+  )
   chosen = presets.preset(preset, tasks.has_frames(arguments.specs_of(policy)))
   chosen = chosen.replace(**arguments.values(hyperparameters))
   estimators = _make(policy, data, names, numbers, chosen, mdp)
@@ -127,7 +136,11 @@ def save(estimator: interface.Estimator, directory: str):
 
 
 def load(
-    directory: str, policy, data, mdp: finite.FiniteMDP | None = None
+    directory: str,
+    policy,
+    data,
+    mdp: finite.FiniteMDP | None = None,
+    columns: str = '',
 ) -> results.MethodResult:
   """Returns what `save` saved, without training.
 
@@ -136,12 +149,16 @@ def load(
     policy: the target policy, as for `evaluate`.
     data: the data whose ratios and value are wanted.
     mdp: as for `evaluate`.
+    columns: as for `evaluate`.
 
   Raises:
     UserError: if there is no estimator, or it does not fit the data.
   """
   name, numbers, hyperparameters = _read(os.path.join(directory, _CONFIG))
-  policy, data = logged_arguments.policy_and_data(policy, data)
+  # What was evaluated once has been accepted.
+  policy, data = logged_arguments.policy_and_data(
+      policy, data, columns, findings.ACCEPTABLE
+  )
   made = _make(policy, data, (name,), numbers, hyperparameters, mdp)
   checkpoint = tf.train.Checkpoint(estimator=made[name])
   try:

@@ -14,6 +14,7 @@ _Findings = Iterator[finding.DataFinding]
 _ROUND, _MIN_LIMIT = 50, 50
 _MIN_LIMITED = 2  # Episodes of one same length that make it a time limit.
 _LIMIT_SHARE = 0.05  # Of the terminal ones, if others end before.
+_ODD_LIMIT_SHARE = 0.2  # Likewise, if the limit is no number people choose.
 _FEW_STARTS, _FEW_EPISODES = 10, 30
 # A step whose columns change so many times as much as 99% of the steps do, in
 # the root mean square. Where the ends of MuJoCo's episodes are not marked it is
@@ -53,8 +54,8 @@ def time_limit(
     # The longest is shared by more than any other length is.
     _, counts = np.unique(lengths[~at_limit], return_counts=True)
     is_peak = count > 2 * counts.max(initial=0)
-    is_peak &= count >= _LIMIT_SHARE * lengths.size
-    if not (is_round and is_peak):
+    share = _LIMIT_SHARE if is_round else _ODD_LIMIT_SHARE
+    if not is_peak or count < share * lengths.size:
       return
   rows = view.ends[view.terminal][at_limit]
   who = f'all {count:,}' if at_limit.all() else f'{count:,} of {len(lengths):,}'

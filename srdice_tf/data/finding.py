@@ -16,8 +16,8 @@ class DataFinding(NamedTuple):
     name: of the check, by which a user can accept what it finds.
     severity: ERROR if an evaluation would be wrong, or WARNING.
     text: in plain words, with what to do about it.
-    rows: the transitions that it is about, counted from 0, ascending; none if
-      it is about all of them.
+    rows: the transitions that it is about, counted from 0, in their order; for
+      users the rows of the source; none if it is about all of them.
     first: where the first of them is, by episode and step.
   """
 

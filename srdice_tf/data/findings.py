@@ -37,11 +37,21 @@ def find(
           severity=(
               finding.WARNING if each.name in accepted else each.severity
           ),
+          rows=_source_rows(data, each.rows),
           first=view.place(each.rows[0]) if each.rows else '',
       )
       for each in found
   ]
   return sorted(found, key=lambda each: each.severity != finding.ERROR)
+
+
+def _source_rows(
+    data: logged.Logged, transitions: tuple[int, ...]
+) -> tuple[int, ...]:
+  """Returns the rows by which the user knows transitions."""
+  if data.row_numbers is None or not transitions:
+    return transitions
+  return tuple(data.row_numbers[list(transitions)].tolist())
 
 
 def view_of(data: logged.Logged) -> numpy_view.NumpyView:

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import tensorflow as tf
 from tf_agents.specs import tensor_spec
 
@@ -24,6 +25,8 @@ class Logged:
     notes: what was assumed or left out, each a sentence without its full stop.
     env_id: the gymnasium environment that the source names; '' if it names
       none.
+    row_numbers: [n] the row of each transition in the source, where steps were
+      left out or sorted; None if it is the number of the transition.
   """
 
   dataset: datasets.Dataset
@@ -32,6 +35,7 @@ class Logged:
   bounds_known: bool
   notes: tuple[str, ...] = ()
   env_id: str = ''
+  row_numbers: np.ndarray | None = None
 
 
 def described_by_itself(

@@ -159,7 +159,9 @@ def _of_policy(
   specs = data.observation_spec, data.action_spec
   env_id = request.env_id or data.env_id
   try:
-    policy = loading.load(request.policy, env_id, *specs)
+    policy = loading.load(
+        request.policy, env_id, *specs, bounds_known=data.bounds_known
+    )
     check.check_specs(
         data.dataset, policy.time_step_spec.observation, policy.action_spec
     )

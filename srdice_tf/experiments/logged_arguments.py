@@ -1,10 +1,13 @@
 """Policy and data of a library call, in any of the forms that it takes."""
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import os
 
 from tf_agents.policies import tf_policy
 
+from srdice_tf import errors
+from srdice_tf.data import check
 from srdice_tf.data import datasets
 from srdice_tf.data import findings
 from srdice_tf.data import logged
@@ -17,18 +20,22 @@ from srdice_tf.policies import settings
 
 
 def policy_and_data(
-    policy, data
+    policy, data, columns: str = '', accept: Sequence[str] | str = ()
 ) -> tuple[tf_policy.TFPolicy, datasets.Dataset]:
   """Returns a policy whose actions a seed determines, and a data set.
 
   Args:
     policy: a TFPolicy, the name of one, or a function of states.
-    data: a Dataset, episodes, arrays by name, or the name of data.
+    data: a Dataset, which is taken as it is, episodes, arrays by name, or the
+      name of data.
+    columns: of a table, if the data are one.
+    accept: what `findings` calls errors and the caller knows to be right.
 
   Raises:
     UserError: if one of them cannot be used.
   """
-  found = _logged(data)
+  accept = [accept] if isinstance(accept, str) else list(accept)
+  found = _logged(data, columns, accept)
   if isinstance(policy, str | os.PathLike):
     policy = _loaded(os.fspath(policy), found)
   elif _is_function(policy):
@@ -37,19 +44,29 @@ def policy_and_data(
   return arguments.check_policy(policy), dataset
 
 
-def _logged(data) -> logged.Logged | datasets.Dataset:
+def _logged(
+    data, columns: str, accept: list[str]
+) -> logged.Logged | datasets.Dataset:
   """Returns the data; a Dataset, or what cannot be one, as it is."""
-  if isinstance(data, list | tuple):
-    return datasets.Dataset.from_episodes(data)
+  where = 'data'
   if isinstance(data, str | os.PathLike):
-    found, where = opening.open_data(os.fspath(data)), f'data={data}'
+    where = f'data={data}'
+    found = opening.open_data(os.fspath(data), columns)
+  elif columns:
+    raise errors.UserError(
+        'columns', columns, 'plays no part; only files of tables have columns'
+    )
+  elif isinstance(data, list | tuple):
+    found = datasets.Dataset.from_episodes(data)
+    check.check_usable(found, where)
+    found = logged.described_by_itself(found)
   elif isinstance(data, Mapping):
-    found, where = opening.from_arrays(data, 'data'), 'data'
+    found = opening.from_arrays(data, where)
   elif isinstance(data, logged.Logged):
-    found, where = data, 'data'
+    found = data
   else:
     return data  # It is checked with its contents.
-  findings.check_logged(found, where)
+  findings.check_logged(found, where, accepted=accept)
   return found
 
 

@@ -18,6 +18,7 @@ from srdice_tf.data import opening
 from srdice_tf.estimators import problems
 from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truth_fields
+from srdice_tf.policies import base
 from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 
@@ -121,7 +122,7 @@ class LoggedTask:
             logged, where, _time_limit(env_id), _list(config.accept)
         ),
     )
-    base = loading.load(
+    given = loading.load(
         config.policy,
         config.env_id,
         logged.observation_spec,
@@ -129,13 +130,21 @@ class LoggedTask:
         bounds_known=logged.bounds_known,
     )
     sigma = config.target_sigma
-    if sigma is None and loading.is_shipped(config.policy):
+    takes_noise = settings.takes_noise(given)
+    if sigma is None and takes_noise and loading.is_shipped(config.policy):
       sigma = settings.TARGET_SIGMA
-    self.target = settings.target_policy(base, sigma)
+    self.target = settings.target_policy(given, sigma)
+    if sigma and not takes_noise:
+      raise errors.UserError(
+          'target_sigma',
+          sigma,
+          f'plays no part with policy={config.policy}; noise is added to'
+          ' deterministic policies of continuous actions',
+      )
     self._specs = logged.observation_spec, self.target.action_spec
     check.check_specs(self._dataset, *self._specs)
     self.config = dataclasses.replace(
-        config, policy_checksum=loading.checksum(base), target_sigma=sigma
+        config, policy_checksum=loading.checksum(given), target_sigma=sigma
     )
 
   @property
@@ -204,6 +213,18 @@ def _with_bounds(logged, env_id: str):
       tensor_spec.from_spec, (env.observation_spec(), env.action_spec())
   )
   observation_spec, action_spec = specs
+  for name, spec, found in (
+      ('observations', observation_spec, logged.observation_spec),
+      ('actions', action_spec, logged.action_spec),
+  ):
+    is_same_kind = spec.dtype.is_integer == found.dtype.is_integer
+    if spec.shape != found.shape or not is_same_kind:
+      raise errors.UserError(
+          'env',
+          env_id,
+          f'its {name} are {base.describe(spec)}, those of the data are'
+          f' {base.describe(found)}',
+      )
   return dataclasses.replace(
       logged,
       observation_spec=observation_spec,

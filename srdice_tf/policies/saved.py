@@ -121,7 +121,8 @@ def load(request: policy_requests.Request) -> tf_policy.TFPolicy:
         source,
         f"it cannot be called on the {request.owner}'s time steps:"
         f' {_line(error)}',
-        'expected one saved with batch_size=None, without input_fn_and_spec',
+        'expected one saved for batches of any size (None), without'
+        ' input_fn_and_spec',
     ) from error
   return policy
 

@@ -206,11 +206,17 @@ def target_policy(
 
   A stochastic policy is its own target, and so is one without noise.
   """
+  if takes_noise(policy):
+    return composed.GaussianNoise(policy, sigma) if sigma else policy
   if isinstance(policy, composed.DistributionPolicy):
     return policy
-  if base.is_discrete(policy.action_spec):
-    return composed.EpsilonGreedy(policy, epsilon=0.0)
-  return composed.GaussianNoise(policy, sigma) if sigma else policy
+  return composed.EpsilonGreedy(policy, epsilon=0.0)
+
+
+def takes_noise(policy: tf_policy.TFPolicy) -> bool:
+  """Returns whether the target policy is one with Gaussian noise around it."""
+  is_stochastic = isinstance(policy, composed.DistributionPolicy)
+  return not is_stochastic and not base.is_discrete(policy.action_spec)
 
 
 def behaviour_policy(

@@ -2,10 +2,12 @@
 
 from absl import flags
 from absl.testing import flagsaver
+import numpy as np
 import pytest
 
 from binaries import common_flags
 from binaries import ope_task
+from srdice_tf import errors
 from srdice_tf.experiments import logged_tasks
 from srdice_tf.experiments import tasks
 
@@ -31,10 +33,19 @@ def test_logged_data_need_no_environment():
   assert config == logged_tasks.LoggedTaskConfig(
       'logs.npz', 'module:act', truth='none', accept='pieces'
   )
-  config, _ = _made(data='logs.npz', target_actions='a.npz', truth='2.5')
-  assert config.policy == 'a.npz' and config.truth == '2.5'
   config, _ = _made(data='logs.npz', policy='p', env='Hopper-v4')
   assert config.env_id == 'Hopper-v4' and config.truth == 'rollouts'
+
+
+def test_actions_of_a_policy_that_is_not_given(tmp_path):
+  path = str(tmp_path / 'a.npz')
+  np.savez(path, next_actions=np.zeros((3, 1)), initial_actions=np.zeros(1))
+  config, _ = _made(data='logs.npz', target_actions=path, truth='2.5')
+  assert config.policy == path and config.truth == '2.5'
+  np.savez(path, weights=np.zeros(3))
+  for wrong in (path, 'not_there.npz', 'random'):
+    with pytest.raises(errors.UserError, match=f'^target_actions={wrong}: no'):
+      _made(data='logs.npz', target_actions=wrong)
 
 
 def test_a_server_of_tf_agents():

@@ -73,6 +73,16 @@ def test_time_limits_among_real_ends():
   assert '10 of 30 episodes' in one.text
 
 
+def test_time_limits_that_are_no_round_number():
+  lengths = [*range(20, 40), *[60] * 20]
+  one = _find(_walk(lengths))['time_limit']
+  assert one.severity == finding.ERROR and len(one.rows) == 20
+  short = _find(_walk([*range(5, 15), *[24] * 20]))['time_limit']
+  assert short.severity == finding.WARNING
+  # A few of the same length may well be a chance.
+  assert 'time_limit' not in _find(_walk([*range(20, 58), 60, 60, 60]))
+
+
 def test_a_short_task_with_a_fixed_length_is_a_warning():
   assert _find(_walk([7] * 40))['time_limit'].severity == finding.WARNING
   one = _find(_walk([7] * 40), time_limit=7)['time_limit']

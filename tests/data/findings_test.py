@@ -11,6 +11,8 @@ from srdice_tf import errors
 from srdice_tf.data import finding
 from srdice_tf.data import findings
 from srdice_tf.data import logged
+from srdice_tf.data.sources import array_checks
+from srdice_tf.data.sources import array_fields
 
 
 def _episode(rng, length, terminal=True, **fields):
@@ -228,3 +230,21 @@ def test_rows_are_few_and_counted():
   assert finding.row_text(tuple(range(6))) == 'rows 0, 1, 2, 3, 4 and 1 other'
   many = finding.row_text(tuple(range(2000)))
   assert many == 'rows 0, 1, 2, 3, 4 and 1,995 others'
+
+
+def test_rows_are_those_of_the_source():
+  logs = np.where(np.arange(40) == 27, 0.3, -1.0)
+  arrays = {
+      'observations': np.random.default_rng(0).normal(size=(40, 2)),
+      'actions': np.arange(40) % 3,
+      'rewards': np.ones(40),
+      'episode_ids': np.arange(40) // 10,
+      'log_probabilities': logs,
+  }
+  # Steps 9 and 19 are left out: what follows them is not known.
+  one = _one(findings.find(data.from_arrays(arrays)), 'log_probabilities')
+  assert one.rows == (27,) and 'step 7 of episode 2' in one.first
+  # A table's rows may have another order than the steps.
+  origin = array_checks.Origin('log.csv', order=np.arange(40)[::-1])
+  found = array_fields.load(arrays, 'log.csv', origin)
+  assert _one(findings.find(found), 'log_probabilities').rows == (12,)

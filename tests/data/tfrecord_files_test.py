@@ -194,6 +194,7 @@ def test_files_that_cannot_be_read(tmp_path):
       f'{startless}: there is no episode; 2 steps are left out: the starts'
   ) in _error(startless)
   os.remove(f'{startless}.spec')
+  assert tfrecord_files.fits(startless)  # So that the line below is seen.
   assert f'{startless}.spec: there is no such file' in _error(str(tmp_path))
   for content, message in (
       (b'', 'it is empty or cut'), (b'nonsense' * 9, 'it cannot be read')

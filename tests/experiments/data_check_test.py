@@ -6,9 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+from tf_agents.policies import policy_saver
 
+from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.experiments import data_check
+from srdice_tf.policies import loading
 from srdice_tf.reports import data_report
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
@@ -123,6 +126,28 @@ def test_a_policy_and_its_support(save):
   assert 'do not tell what the policy is worth' in ' '.join(text.split())
   found, _ = _check(narrow, policy='random')
   assert found.findings[0].name == 'bounds'  # What is uniform is not known.
+
+
+def test_a_policy_with_bounds_of_its_own(save, tmp_path):
+  env = environments.load('Pendulum-v1')  # Bounds of 2, the data's are 1.9.
+  policy = loading.load(
+      'untrained', '', env.observation_spec(), env.action_spec()
+  )
+  path = str(tmp_path / 'policy')
+  policy_saver.PolicySaver(policy, batch_size=None).save(path)
+  found, _ = _check(save(), policy=path)
+  assert not found.num_errors and found.action_support is not None
+
+
+def test_a_file_of_actions(save, tmp_path):
+  path, arrays = str(tmp_path / 'actions.npz'), _arrays()
+  np.savez(
+      path,
+      next_actions=arrays['actions'],
+      initial_actions=arrays['actions'][::40],
+  )
+  found, _ = _check(save(), policy=path)
+  assert not found.num_errors and found.action_support.num_queries == 1600
 
 
 def test_a_policy_that_does_not_fit(save, tmp_path):

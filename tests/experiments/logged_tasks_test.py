@@ -1,11 +1,13 @@
 """Tests for evaluations from logged data, without a simulator."""
 
 import dataclasses
+import functools
 import importlib
 import json
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import srdice_tf
@@ -160,6 +162,47 @@ def test_returns_of_the_logged_episodes():
       for each in ended
   ]
   assert found.mean_discounted == pytest.approx(np.mean(discounted), rel=1e-5)
+
+
+def test_an_environment_that_the_data_are_not_of(place):
+  with pytest.raises(errors.UserError) as caught:
+    _run(place, env_id='Hopper-v4')
+  line = str(caught.value)
+  assert line.startswith('env=Hopper-v4: its observations are float32[11]')
+  assert 'those of the data are float32' in line and '\n' not in line
+
+
+def test_noise_that_plays_no_part(place):
+  with pytest.raises(errors.UserError, match='^target_sigma=0.1: plays no'):
+    _run(place, policy='random', target_sigma=0.1)
+  assert _run(place, target_sigma=0.1)['linear_srdice'].value
+
+
+def test_tables_and_what_is_accepted_in_library_calls(place):
+  arrays = _arrays()
+  table = pd.DataFrame(
+      {f's{j}': column for j, column in enumerate(arrays['observations'].T)}
+  )
+  table['a'], table['r'] = arrays['actions'][:, 0], arrays['rewards']
+  table['done'], table['cut'] = arrays['terminals'], arrays['timeouts']
+  table.to_csv(place / 'log.csv', index=False)
+  evaluate = functools.partial(
+      srdice_tf.evaluate,
+      'walk_policy:act',
+      algos='linear_srdice',
+      gamma=walk.GAMMA,
+      hyperparameters=_VALUES,
+      progress=False,
+  )
+  columns = 'state=s*,action=a,reward=r,terminal=done,timeout=cut'
+  found = evaluate(place / 'log.csv', columns=columns)
+  assert np.isfinite(found['linear_srdice'].value)
+  with pytest.raises(errors.UserError, match='^columns=state=s'):
+    evaluate(arrays, columns=columns)
+  twice = 2 * walk.dataset(0).to_episodes()
+  with pytest.raises(errors.UserError, match='accept=duplicate_episodes'):
+    evaluate(twice)
+  assert evaluate(twice, accept='duplicate_episodes')['linear_srdice'].value
 
 
 def test_the_same_as_library_calls(place):

@@ -37,7 +37,11 @@ class Origin:
 
   def row(self, index: int) -> str:
     """Returns what errors call a row; rows are counted from 0."""
-    return f'row {index if self.order is None else self.order[index]}'
+    return f'row {self.rows(index)}'
+
+  def rows(self, index):
+    """Returns the number in the source of a row, or of rows [k]."""
+    return index if self.order is None else self.order[index]
 
   def error(self, found: str, expected: str = '') -> errors.UserError:
     return errors.at(self.where, found, expected)

@@ -19,6 +19,7 @@ since nothing is learned from it; if not, the step is left out.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+import dataclasses
 from typing import NamedTuple
 
 import numpy as np
@@ -88,7 +89,10 @@ def load(
   layout = _layout(fields, origin)
   dataset = _dataset(fields, layout, origin)
   notes = (*notes, *left, *_notes(fields, layout))
-  return logged.described_by_itself(dataset, notes)
+  return dataclasses.replace(
+      logged.described_by_itself(dataset, notes),
+      row_numbers=origin.rows(np.flatnonzero(layout.is_kept)),
+  )
 
 
 def is_known(name: str) -> bool:

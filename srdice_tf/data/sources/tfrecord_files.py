@@ -26,6 +26,8 @@ _EXPECTED = "expected a file of TF-Agents' TFRecordObserver"
 
 def fits(name: str) -> bool:
   """Returns whether a name is that of such files."""
+  if os.path.isfile(name) and _is_record(name):
+    return True  # Without a .spec, `load` says so.
   return any(os.path.isfile(f'{file}{_SPEC}') for file in _meant(name))
 
 
