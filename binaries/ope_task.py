@@ -8,6 +8,7 @@ from binaries import common_flags
 from binaries import data_flags
 from srdice_tf.experiments import logged_tasks
 from srdice_tf.experiments import tasks
+from srdice_tf.policies import target_actions_file
 
 # The flags count as those of the binary.
 flags.disclaim_key_flags()
@@ -79,6 +80,9 @@ def _policy(policy: str | None, actions: str | None) -> str:
         'give one of --policy, which is evaluated on --data, and'
         ' --target_actions'
     )
+  if actions is not None:
+    target_actions_file.check(actions, 'target_actions')
+    _refuse(['target_sigma'], 'is not for --target_actions: they are as drawn')
   return policy or actions
 
 

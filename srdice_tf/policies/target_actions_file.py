@@ -37,6 +37,13 @@ def fits(path: str) -> bool:
   return not names.isdisjoint({f'{_NEXT}.npy', f'{_INITIAL}.npy'})
 
 
+def check(path: str, field: str):
+  """Raises a UserError that names the field if it is no such file."""
+  if not fits(path):
+    expected = f'expected an .npz file with {_NEXT} and {_INITIAL}'
+    raise errors.UserError(field, path, expected)
+
+
 class LoggedActionsPolicy(composed.DistributionPolicy):
   """A policy that is known at the next and start states of a data set.
 

@@ -2,10 +2,12 @@
 
 from absl import flags
 from absl.testing import flagsaver
+import numpy as np
 import pytest
 
 from binaries import common_flags
 from binaries import ope_task
+from srdice_tf import errors
 from srdice_tf.experiments import logged_tasks
 from srdice_tf.experiments import tasks
 
@@ -26,13 +28,20 @@ def test_an_environment():
   assert address == ''
 
 
-def test_logged_data_need_no_environment():
+def test_logged_data_need_no_environment(tmp_path):
+  path = str(tmp_path / 'a.npz')
+  np.savez(path, next_actions=[1.0], initial_actions=[1.0])
   config, _ = _made(data='logs.npz', policy='module:act', accept=['pieces'])
   assert config == logged_tasks.LoggedTaskConfig(
       'logs.npz', 'module:act', truth='none', accept='pieces'
   )
-  config, _ = _made(data='logs.npz', target_actions='a.npz', truth='2.5')
-  assert config.policy == 'a.npz' and config.truth == '2.5'
+  config, _ = _made(data='logs.npz', target_actions=path, truth='2.5')
+  assert config.policy == path and config.truth == '2.5'
+  with pytest.raises(flags.Error, match='--target_sigma is not for'):
+    _made(data='logs.npz', target_actions=path, target_sigma=0.1)
+  np.savez(path, weights=[1.0])
+  with pytest.raises(errors.UserError, match='^target_actions=.*next_actions'):
+    _made(data='logs.npz', target_actions=path)
   config, _ = _made(data='logs.npz', policy='p', env='Hopper-v4')
   assert config.env_id == 'Hopper-v4' and config.truth == 'rollouts'
 
