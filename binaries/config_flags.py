@@ -31,7 +31,8 @@ def define_fields(*config_classes) -> Callable[[], dict]:
   for name in types:
     values = ' or '.join(dict.fromkeys(defaults[name]))
     text = f'{texts[name]} Default: {values}.'
-    holders[name] = common_flags.define(name, common_flags.KINDS[types[name]], None, text)
+    kind = common_flags.KINDS[types[name]]
+    holders[name] = common_flags.define(name, kind, None, text)
   return common_flags.given(holders)
 
 

@@ -9,7 +9,6 @@ import textwrap
 
 import pytest
 
-from binaries import common_flags
 from binaries import config_flags
 from srdice_tf.agents import configs
 from srdice_tf.experiments import chain
@@ -24,7 +23,6 @@ from absl import flags
 from absl import logging  # Defines flags that --help must not list.
 
 from binaries import cli
-from binaries import common_flags
 from binaries import config_flags
 from srdice_tf import errors
 
