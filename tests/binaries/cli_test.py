@@ -23,7 +23,7 @@ from absl import flags
 from absl import logging  # Defines flags that --help must not list.
 
 from binaries import cli
-from binaries import config_flags
+from binaries import common_flags
 from srdice_tf import errors
 
 _ENV = common_flags.define_env()
