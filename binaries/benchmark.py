@@ -49,6 +49,7 @@ _NUM_TRANSITIONS = flags.DEFINE_integer(
     50_000,
     'Number of transitions in a measurement.',
     lower_bound=1,
+    upper_bound=1_000_000,
 )
 
 

@@ -38,7 +38,11 @@ def main(_) -> None:
     )
   print(verdict_table.text(rows))
   path = _TABLE.value or os.path.join(_RUNS.value, 'verdict.csv')
-  rows.to_csv(path, index=False, float_format='%.6g')
+  try:
+    rows.to_csv(path, index=False, float_format='%.6g')
+  except OSError as error:
+    reason = error.strerror or str(error)
+    raise errors.UserError('table', path, reason) from error
   print(f'all numbers   {path}')
 
 

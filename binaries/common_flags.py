@@ -5,8 +5,7 @@ own, so that `--help` lists them, and no others.
 """
 
 from collections.abc import Callable
-import dataclasses
-import re
+from collections.abc import Sequence
 import textwrap
 
 from absl import flags
@@ -14,7 +13,7 @@ from absl import flags
 # The caller's module, not this one, owns the flags defined here.
 flags.disclaim_key_flags()
 
-_KINDS = {
+KINDS = {
     int: flags.DEFINE_integer,
     float: flags.DEFINE_float,
     bool: flags.DEFINE_boolean,
@@ -192,7 +191,19 @@ def define_truth() -> Callable[[], dict]:
       'where an environment is named, else none.',
   )
   rollouts = define_rollouts()
-  return lambda: given({'truth': how})() | rollouts()
+
+  def fields() -> dict:
+    if how.value not in (None, 'rollouts'):
+      say_no_rollouts(f'--truth={how.value} takes no roll-outs')
+    return given({'truth': how})() | rollouts()
+
+  return fields
+
+
+def say_no_rollouts(reason: str):
+  """Prints which flags of roll-outs play no part, where there are none."""
+  names = 'truth_episodes', 'truth_max_episodes', 'keep_time_limit'
+  _say_unused(_changed(names), reason)
 
 
 def define_rollouts(max_episodes: int = 1000) -> Callable[[], dict]:
@@ -215,11 +226,17 @@ def define_rollouts(max_episodes: int = 1000) -> Callable[[], dict]:
   )
   most = define_truth_max_episodes(max_episodes)
   keep_time_limit = define_keep_time_limit()
-  return lambda: {
-      'truth_episodes': episodes.value,
-      'truth_max_episodes': most.value,
-      'keep_time_limit': keep_time_limit.value,
-  }
+
+  def fields() -> dict:
+    unused = _changed(['truth_max_episodes'] if episodes.value else [])
+    _say_unused(unused, '--truth_episodes is how many there are')
+    return {
+        'truth_episodes': episodes.value,
+        'truth_max_episodes': most.value,
+        'keep_time_limit': keep_time_limit.value,
+    }
+
+  return fields
 
 
 def define_truth_max_episodes(default: int = 1000) -> flags.FlagHolder[int]:
@@ -307,17 +324,15 @@ def define_hyperparameters() -> Callable:
   holders = {}
   for name, (field, text) in hyperparameters.fields().items():
     text = f'{text} In the preset paper: {presets.paper_text(name)}.'
-    holders[name] = define(name, _KINDS[field.type], None, text)
+    holders[name] = define(name, KINDS[field.type], None, text)
   values = given(holders)
 
   def change(preset, algos):
     registry.check_names(algos)
     changed = preset.replace(**values())
     used = changed.for_methods(algos).values()
-    if unused := sorted(set(values()).difference(*used)):
-      shown = ', '.join(f'--{name}' for name in unused)
-      text = f'no part       {shown}: no estimator of --algo has them'
-      print(textwrap.fill(text, 80, subsequent_indent=14 * ' '), flush=True)
+    unused = sorted(set(values()).difference(*used))
+    _say_unused(unused, 'no estimator of --algo has them')
     return changed
 
   return change
@@ -337,28 +352,6 @@ def define_fail_on() -> flags.FlagHolder[str]:
   )
 
 
-def define_fields(*config_classes) -> Callable[[], dict]:
-  """Defines a flag for each field of dataclasses, which may share fields.
-
-  Args:
-    *config_classes: with their fields described under Attributes.
-
-  Returns:
-    A function that gives the fields whose flags were set.
-  """
-  texts, types, defaults, holders = {}, {}, {}, {}
-  for config_class in config_classes:
-    texts |= _attribute_texts(config_class.__doc__)
-    for field in dataclasses.fields(config_class):
-      types[field.name] = field.type
-      defaults.setdefault(field.name, []).append(str(field.default))
-  for name in types:
-    values = ' or '.join(dict.fromkeys(defaults[name]))
-    text = f'{texts[name]} Default: {values}.'
-    holders[name] = define(name, _KINDS[types[name]], None, text)
-  return given(holders)
-
-
 def given(holders: dict[str, flags.FlagHolder]) -> Callable[[], dict]:
   """Returns a function that gives the flags that were set, by field."""
   return lambda: {
@@ -368,12 +361,18 @@ def given(holders: dict[str, flags.FlagHolder]) -> Callable[[], dict]:
   }
 
 
-def _attribute_texts(doc: str) -> dict[str, str]:
-  """Returns the texts of a docstring's Attributes section by name."""
-  section = textwrap.dedent(doc.partition('Attributes:')[2].strip('\n'))
-  # A text goes on in lines that are indented further.
-  pairs = (part.partition(':') for part in re.split(r'\n(?! )', section))
-  return {name: ' '.join(text.split()) for name, _, text in pairs if text}
+def _changed(names: Sequence[str]) -> list[str]:
+  """Returns the flags that were set to something else than their default."""
+  found = (flags.FLAGS[name] for name in names)
+  return [f.name for f in found if f.present and f.value != f.default]
+
+
+def _say_unused(names: Sequence[str], reason: str):
+  """Prints which flags play no part, if there are any."""
+  if names:
+    shown = ', '.join(f'--{name}' for name in names)
+    text = f'no part       {shown}: {reason}'
+    print(textwrap.fill(text, 80, subsequent_indent=14 * ' '), flush=True)
 
 
 def define(name: str, kind, default, text: str, **options):

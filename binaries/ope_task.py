@@ -55,6 +55,8 @@ def define() -> Callable[[], tuple[TaskConfig, str]]:
       return tasks.TaskConfig(env.value, **fields), address.value or ''
     _refuse(_OF_COLLECTED, 'is for data that are collected, not for --data')
     fields['policy'] = _policy(fields.get('policy'), actions.value)
+    if 'truth' not in fields and not env.value:
+      common_flags.say_no_rollouts('without --env there are no roll-outs')
     fields.setdefault('truth', 'rollouts' if env.value else 'none')
     config = logged_tasks.LoggedTaskConfig(
         env_id=env.value or '', **fields, **source_fields
@@ -70,6 +72,8 @@ def _policy(policy: str | None, actions: str | None) -> str:
         'give one of --policy, which is evaluated on --data, and'
         ' --target_actions'
     )
+  if actions is not None:
+    _refuse(['target_sigma'], 'is not for --target_actions: they are as drawn')
   return policy or data_flags.checked_actions(actions)
 
 

@@ -16,14 +16,14 @@ import os
 from absl import flags
 
 from binaries import cli
-from binaries import common_flags
+from binaries import config_flags
 from srdice_tf.experiments import chain
 from srdice_tf.reports import chain_table
 
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', os.path.join('runs', 'chain'), 'Directory of the run.'
 )
-_SETTINGS = common_flags.define_fields(chain.ChainConfig)
+_SETTINGS = config_flags.define_fields(chain.ChainConfig)
 
 
 def main(_) -> None:

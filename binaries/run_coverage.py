@@ -38,7 +38,8 @@ _NUM_TRANSITIONS = flags.DEFINE_integer(
     'num_transitions', 10_000, 'Transitions of each data set.', 1
 )
 _NUM_DATASETS = flags.DEFINE_integer(
-    'num_datasets', grids.COVERAGE.num_parts, 'Independent data sets.', 2
+    'num_datasets', grids.COVERAGE.num_parts, 'Independent data sets.', 2,
+    10_000,
 )
 # The truth's error should be far below the width of the intervals.
 _TRUTH = common_flags.define_rollouts(max_episodes=2000)

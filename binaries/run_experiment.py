@@ -45,7 +45,7 @@ _SCALE = flags.DEFINE_string(
     + '.',
 )
 _WORKERS = flags.DEFINE_integer(
-    'workers', 0, 'Runs at a time, each on a core; 0 for one a core.', 0, 10_000
+    'workers', 0, 'Runs at a time, each on a core; 0 for all cores.', 0, 10_000
 )
 _EXECUTOR = flags.DEFINE_enum(
     'executor', 'local', ['local', 'ray'],
@@ -63,8 +63,8 @@ _DATA_ROOT = common_flags.define_data_root()
 
 
 def main(_) -> int:
-  num_workers = _WORKERS.value or len(os.sched_getaffinity(0))
   if _LIST.value:
+    num_workers = _WORKERS.value or len(os.sched_getaffinity(0))
     rows = planning.costs_of_all(_SCALE.value, num_workers)
     print(catalogue.table(rows, num_workers))
     return 0
@@ -84,7 +84,7 @@ def main(_) -> int:
   execute = executors.run_local
   if _EXECUTOR.value == 'ray':
     execute = lambda *args: ray_executor.run_ray(*args, _RAY_ADDRESS.value)
-  found = campaign.run(plan, command, num_workers, execute)
+  found = campaign.run(plan, command, _WORKERS.value, execute)
   is_of_parts = plan.experiment.num_parts > 1
   print(experiment_findings.text(found.by_label, found.studies, is_of_parts))
   if found.evaluations:

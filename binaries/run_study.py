@@ -16,6 +16,7 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
+from srdice_tf import ranges
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import grids
@@ -50,9 +51,10 @@ _HYPERPARAMETERS = common_flags.define_hyperparameters()
 
 
 def main(_) -> None:
+  ranges.check_list('envs', _ENVS.value)
   preset = presets.preset(_PRESET.value, is_frames=False)
   config = runs.RunConfig(
-      tasks.TaskConfig('', **{'setting': 'hard', **_TASK()}),
+      tasks.TaskConfig('', **_TASK()),
       tuple(_ALGO.value),
       _HYPERPARAMETERS(preset, _ALGO.value),
       _SEED.value,

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from binaries import cli
 from binaries import common_flags
+from binaries import config_flags
 from srdice_tf import config_file
 from srdice_tf.agents import configs
 from srdice_tf.agents import shipping
@@ -43,9 +44,9 @@ _EVAL_EVERY = flags.DEFINE_integer(
     lower_bound=1,
 )
 _EVAL_EPISODES = flags.DEFINE_integer(
-    'eval_episodes', 10, 'Number of episodes in an evaluation.', lower_bound=1
+    'eval_episodes', 10, 'Number of episodes in an evaluation.', 1
 )
-_SETTINGS = common_flags.define_fields(configs.Td3Config, configs.DdqnConfig)
+_SETTINGS = config_flags.define_fields(configs.Td3Config, configs.DdqnConfig)
 _OUTPUT_DIR = flags.DEFINE_string(
     'output_dir', None,
     'Directory of the run; default: runs/train/<env>/<agent>-<seed>.',
@@ -53,8 +54,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
 _NUM_THREADS = flags.DEFINE_integer(
     'num_threads', 1,
     'Threads that TensorFlow uses; small networks gain little from more.',
-    lower_bound=1,
-    upper_bound=1024,
+    1, 1024,
 )
 _SHIP = flags.DEFINE_bool(
     'ship', False,

@@ -30,12 +30,21 @@ def default_parameters(agent: str, observation_spec):
 
 
 def check_sizes(config: configs.TrainConfig, observation_spec):
-  """Checks that replay and minibatches fit the memory, and each other.
+  """Checks that sizes fit the memory, and each other.
 
   Raises:
     UserError: naming the size that does not, and the limit.
   """
   parameters, shape = config.hyperparameters, observation_spec.shape
+  learnt_steps = config.num_steps - parameters.random_steps
+  if learnt_steps * parameters.updates_per_step < 1:
+    raise errors.UserError(
+        'random_steps',
+        parameters.random_steps,
+        f'num_steps={config.num_steps} and'
+        f' updates_per_step={parameters.updates_per_step} leave no update to'
+        ' train with; expected fewer random steps, or more steps',
+    )
   # Rows of each environment that a transition of frames is put together from.
   history = 0
   if is_pixels(observation_spec):

@@ -6,6 +6,7 @@ import sys
 import tempfile
 
 from srdice_tf import environments
+from srdice_tf import errors
 from srdice_tf.benchmarks import measure
 
 _FLOAT_BYTES = 4
@@ -80,5 +81,10 @@ def _peak_bytes(binary: str, **flags) -> int:
   )
   _, status, usage = os.wait4(process.pid, 0)
   if status:
-    raise RuntimeError(f'{binary} {" ".join(arguments)} failed: {status}')
+    code = os.waitstatus_to_exitcode(status)
+    raise errors.at(
+        f'{binary} {" ".join(arguments)}',
+        f'failed with the code {code}',
+        'run it alone to see why',
+    )
   return 1024 * usage.ru_maxrss

@@ -57,7 +57,7 @@ def run(
   Args:
     plan: the runs.
     command: that a person gave, for experiment.json.
-    num_workers: runs at a time; 0 for as many as there are cores.
+    num_workers: runs at a time; 0 for as many as the executor has cores.
     execute: the executor.
     kept: directory of the runs that are kept.
 
@@ -66,10 +66,9 @@ def run(
       damaged.
   """
   planning.write(plan, command)
-  num_workers = num_workers or len(os.sched_getaffinity(0))
   if plan.experiment.is_timed:
     num_workers = 1
-  board = _Board(plan, num_workers)
+  board = _Board(plan, num_workers or len(os.sched_getaffinity(0)))
   with progress.Progress(
       len(plan.entries), 'runs', f'{plan.name} ({plan.scale})'
   ) as bar:

@@ -38,7 +38,8 @@ def part(dataset, number: int, num_parts: int):
     raise errors.UserError(
         'num_parts',
         num_parts,
-        f'there are {num_episodes} episodes; expected two for each part',
+        f'there are {num_episodes} episodes; expected two for each part, from'
+        ' a larger num_transitions',
     )
   parts = np.array_split(np.arange(num_episodes), num_parts)
   return dataset.of_episodes(parts[number])

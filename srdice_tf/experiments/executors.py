@@ -55,12 +55,13 @@ def run_local(
     entries: of a plan.
     on_outcome: called with an entry, jobs.DONE or jobs.FAILED, and a line.
     on_wait: called with the entries that run.
-    num_workers: processes at a time.
+    num_workers: processes at a time; 0 for one a core.
     log_dir: gets what each process says.
   """
   os.makedirs(log_dir, exist_ok=True)
-  queue = Queue(entries, on_outcome, num_workers)
   cores = sorted(os.sched_getaffinity(0))
+  num_workers = num_workers or len(cores)
+  queue = Queue(entries, on_outcome, num_workers)
   slots: list[_Worker | None] = [None] * num_workers
   try:
     while queue.waiting or any(slots):

@@ -5,8 +5,10 @@ machine is lost is started again by Ray and goes on from the run's checkpoint.
 """
 
 import importlib
+import os
 import socket
 import time
+import warnings
 
 from srdice_tf import errors
 from srdice_tf.experiments import executors
@@ -31,7 +33,7 @@ def run_ray(
     entries: of a plan.
     on_outcome: called with an entry, jobs.DONE or jobs.FAILED, and a line.
     on_wait: called with the entries that run.
-    num_workers: cores of a cluster that is started here.
+    num_workers: tasks at a time; 0 for one a core of the cluster.
     log_dir: plays no part; Ray keeps what its tasks say.
     address: of a cluster that is there; '' starts one on this machine.
 
@@ -41,7 +43,7 @@ def run_ray(
   del log_dir
   ray = _connect(num_workers, address)
   try:
-    _run(ray, entries, on_outcome, on_wait)
+    _run(ray, entries, on_outcome, on_wait, num_workers)
   finally:
     ray.shutdown()
 
@@ -59,14 +61,17 @@ def _connect(num_workers: int, address: str):
       'log_to_driver': False,
       'logging_level': 'error',
   }
-  if not address:
-    ray.init(num_cpus=num_workers, include_dashboard=False, **options)
-    return ray
-  _check_answers(address)
-  try:
-    ray.init(address=address, **options)
-  except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
-    raise _unreachable(address, error) from error
+  # Ray tells of its later versions.
+  with warnings.catch_warnings(action='ignore', category=FutureWarning):
+    if not address:
+      num_cores = num_workers or len(os.sched_getaffinity(0))
+      ray.init(num_cpus=num_cores, include_dashboard=False, **options)
+      return ray
+    _check_answers(address)
+    try:
+      ray.init(address=address, **options)
+    except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
+      raise _unreachable(address, error) from error
   return ray
 
 
@@ -88,17 +93,18 @@ def _unreachable(address: str, error: Exception) -> errors.UserError:
   )
 
 
-def _run(ray, entries, on_outcome, on_wait):
+def _run(ray, entries, on_outcome, on_wait, num_workers: int):
   # SIGKILL of a process and the loss of a machine are retried, errors are not:
   # `attempt` catches them.
   attempt = ray.remote(num_cpus=1, memory=_MEMORY, max_retries=_RETRIES)(
       _attempt
   )
-  num_cores = int(ray.cluster_resources().get('CPU', 1))
-  queue, tasks = executors.Queue(entries, on_outcome, num_cores), {}
+  # Runs whose time is measured have a cluster to themselves.
+  most = num_workers or int(ray.cluster_resources().get('CPU', 1))
+  queue, tasks = executors.Queue(entries, on_outcome, most), {}
   try:
     while queue.waiting or tasks:
-      while len(tasks) < num_cores and (batch := queue.take()):
+      while len(tasks) < most and (batch := queue.take()):
         tasks[attempt.remote(batch)] = batch
       on_wait([batch[0] for batch in tasks.values()])
       if not tasks:

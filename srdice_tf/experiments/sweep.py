@@ -53,9 +53,10 @@ def plan(
   """Returns the runs, each with a directory of its own below `root`.
 
   Raises:
-    UserError: if a config does not fit the data it names, or two would be kept
-      in one directory.
+    UserError: if a config does not fit the data it names, two would be kept
+      in one directory, or one true value is given for several environments.
   """
+  _check_truth(configs)
   # Seeds, parts and methods have the same policies.
   make_task = functools.cache(runs.make_task)
   entries = []
@@ -76,6 +77,15 @@ def plan(
           ' part; give others a root of their own',
       )
   return entries
+
+
+def _check_truth(configs: Sequence[runs.RunConfig]):
+  env_ids = {config.task.env_id for config in configs}
+  for task in (config.task for config in configs):
+    if len(env_ids) > 1 and task.known_truth(task.gamma) is not None:
+      raise errors.UserError(
+          'truth', task.truth, 'expected one environment, whose value it is'
+      )
 
 
 def directory_name(config: runs.RunConfig) -> str:

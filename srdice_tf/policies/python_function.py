@@ -152,10 +152,11 @@ def _find(request: policy_requests.Request) -> _Policy:
   function = getattr(module, name, None)
   if not callable(function):
     found = 'is not one' if hasattr(module, name) else 'is not there'
+    place = getattr(module, '__file__', module_name)
     raise errors.at(
         request.source,
         f'{name} {found}',
-        f'expected a function in {inspect.getsourcefile(module)}',
+        f'expected a function in {place}',
     )
   return function
 

@@ -136,10 +136,17 @@ def _judged(groups, frames) -> tuple[str, list[paper_claims.JudgedClaim]]:
       tables.setdefault(kind, []).append(table)
   found = [frame for _, frame in pairs if len(frame)]
   evidence = claim_rules.Evidence(
-      pd.concat(found, ignore_index=True) if found else pd.DataFrame(),
+      _joined(found),
       {kind: pd.concat(each) for kind, each in tables.items()},
   )
   return scale, paper_claims.judge(evidence)
+
+
+def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+  """Returns frames below each other; some lack all values of a column."""
+  return pd.DataFrame([
+      row for frame in frames for row in frame.to_dict('records')
+  ])
 
 
 def _verdicts(judged) -> report_parts.ReportTable:

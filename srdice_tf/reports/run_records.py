@@ -154,7 +154,7 @@ def _row(group, record, method, tasks, methods, with_setting) -> dict:
 def num_updates(result: results.MethodResult) -> int | None:
   """Returns the updates of a method's last phase; None for a closed form."""
   steps = result.curve.steps
-  return steps[-1] if len(steps) > 1 else None
+  return steps[-1] if steps and steps[-1] > 1 else None
 
 
 def behaviour_log_error(evaluation: results.Evaluation) -> float | None:

@@ -11,7 +11,7 @@ from srdice_tf.agents import trainer
 
 def test_without_a_checkpoint_all_points_are_made_again(tmp_path):
   config = configs.TrainConfig(
-      'CartPole-v1', 'ddqn', num_steps=1_000, eval_every=500, eval_episodes=1
+      'CartPole-v1', 'ddqn', num_steps=2_000, eval_every=500, eval_episodes=1
   )
   run = trainer.AgentTrainer(config, str(tmp_path))
   point = dict.fromkeys(run_files.CURVE_FIELDS, 0.0)

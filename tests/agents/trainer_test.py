@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import os
 import pathlib
+import shutil
 import signal
 
 import numpy as np
@@ -25,12 +26,25 @@ _SMALL_TD3 = configs.Td3Config(
     random_steps=300, batch_size=32, replay_capacity=10_000
 )
 
+_SHORT = configs.TrainConfig(
+    'CartPole-v1', 'ddqn', num_steps=32, eval_every=32, eval_episodes=1,
+    hyperparameters=dataclasses.replace(configs.SMALL_DDQN, random_steps=30),
+)
+
 
 def _run(directory, config, log=lambda *_: None):
   run = trainer.AgentTrainer(config, str(directory))
   run.train(log=log)
   run.close()
   return run
+
+
+@pytest.fixture(name='finished', scope='module')
+def _finished(tmp_path_factory):
+  """Returns the directory of a short run, to copy."""
+  path = tmp_path_factory.mktemp('finished')
+  _run(path, _SHORT)
+  return path
 
 
 def _points(run):
@@ -80,7 +94,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(
       hyperparameters=parameters,
   )
   whole = _run(tmp_path / 'whole', config)
-  _run(tmp_path / 'parts', dataclasses.replace(config, num_steps=1_000))
+  _run(tmp_path / 'parts', dataclasses.replace(config, num_steps=1_500))
   parts = _run(tmp_path / 'parts', config)
   assert _points(whole) == _points(parts)
   networks = [factory.policy_network(run.agent) for run in (whole, parts)]
@@ -90,7 +104,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(
 
 def test_points_after_the_checkpoint_are_made_again(tmp_path):
   config = configs.TrainConfig(
-      'CartPole-v1', 'ddqn', num_steps=1_000, eval_every=500, eval_episodes=2
+      'CartPole-v1', 'ddqn', num_steps=1_100, eval_every=500, eval_episodes=2
   )
   run = _run(tmp_path, config)
   points = _points(run)
@@ -194,25 +208,19 @@ def test_ctrl_c_loses_nothing(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     'content', [None, '', 'garbage', '[]', 'step,updates\n1,2\n']
 )
-def test_a_damaged_curve_is_one_line(tmp_path, content):
-  config = configs.TrainConfig(
-      'CartPole-v1', 'ddqn', num_steps=10, eval_every=10, eval_episodes=1
-  )
-  _run(tmp_path, config)
+def test_a_damaged_curve_is_one_line(tmp_path, finished, content):
+  shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
   path = tmp_path / 'evaluations.csv'
   path.unlink() if content is None else path.write_text(content)
   message = f'{tmp_path}.*; remove .* to train again.'
   with pytest.raises(errors.UserError, match=message) as error:
-    trainer.AgentTrainer(config, str(tmp_path))
+    trainer.AgentTrainer(_SHORT, str(tmp_path))
   assert '\n' not in str(error.value)
 
 
-def test_a_checkpoint_that_does_not_fit_is_one_line(tmp_path):
-  config = configs.TrainConfig(
-      'CartPole-v1', 'ddqn', num_steps=10, eval_every=10, eval_episodes=1
-  )
-  _run(tmp_path, config)
-  other = dataclasses.replace(config, env_id='Acrobot-v1')
+def test_a_checkpoint_that_does_not_fit_is_one_line(tmp_path, finished):
+  shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+  other = dataclasses.replace(_SHORT, env_id='Acrobot-v1')
   path = tmp_path / 'config.json'
   path.write_text(path.read_text().replace('CartPole-v1', 'Acrobot-v1'))
   with pytest.raises(errors.UserError, match='does not fit this run') as error:
@@ -355,12 +363,9 @@ def test_unfit_agents_are_refused(tmp_path, env_id, agent, message):
     trainer.AgentTrainer(configs.TrainConfig(env_id, agent), str(tmp_path))
 
 
-def test_a_directory_of_another_run_is_refused(tmp_path):
-  config = configs.TrainConfig(
-      'CartPole-v1', 'ddqn', num_steps=10, eval_every=10, eval_episodes=1
-  )
-  _run(tmp_path, config)
-  other = dataclasses.replace(config, seed=1)
+def test_a_directory_of_another_run_is_refused(tmp_path, finished):
+  shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+  other = dataclasses.replace(_SHORT, seed=1)
   with pytest.raises(errors.UserError, match='with seed=0, asked for is 1'):
     trainer.AgentTrainer(other, str(tmp_path))
 
@@ -372,6 +377,7 @@ def test_a_directory_of_another_run_is_refused(tmp_path):
         ('batch_size', 2**31 - 1, 'needs .* GiB of memory'),
         ('num_envs', 2**31 - 1, 'from 1 to 10,000'),
         ('replay_capacity', 10, 'too few.* at least 200'),
+        ('random_steps', 2**31 - 1, 'leave no update.* expected fewer'),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(name, value, message, tmp_path):
@@ -382,7 +388,7 @@ def test_sizes_that_do_not_fit_are_refused(name, value, message, tmp_path):
 
 
 def test_frames_need_their_history_in_the_replay(tmp_path):
-  config = configs.TrainConfig('PixelCorridor', 'ddqn', num_steps=1)
-  settings = {'num_envs': 5_000, 'block_steps': 1}
+  config = configs.TrainConfig('PixelCorridor', 'ddqn', num_steps=9)
+  settings = {'num_envs': 5_000, 'block_steps': 1, 'random_steps': 0}
   with pytest.raises(errors.UserError, match='num_envs=5000.* at least'):
     trainer.AgentTrainer(config, str(tmp_path), settings)

@@ -40,3 +40,17 @@ def test_runs_without_verdicts_are_one_line(tmp_path):
   assert process.stderr == (
       f'error: --runs={tmp_path}: no run there has a truth and a verdict.\n'
   )
+
+
+def test_a_table_that_cannot_be_written_is_one_line(tmp_path):
+  evidence = results.EstimateEvidence(disagreement=0.0, reward_deviation=1.0)
+  found = results.Evaluation(
+      {'srdice': results.MethodResult('srdice', 2.0, evidence=evidence)},
+      0.99, 0, 'A', 'hard', truth=hand_made.TRUTH,
+  )
+  result_file.write(str(tmp_path), found)
+  table = tmp_path / 'none' / 'verdict.csv'
+  process = _run(f'--runs={tmp_path}', f'--table={table}')
+  assert process.returncode == 1
+  assert process.stderr.startswith(f'error: --table={table}: Cannot save file')
+  assert len(process.stderr.splitlines()) == 1

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from binaries import common_flags
+from binaries import config_flags
 from srdice_tf.agents import configs
 from srdice_tf.experiments import chain
 
@@ -290,7 +290,7 @@ def test_help_may_be_left_half_read(binary):
     ],
 )
 def test_fields_are_explained_in_whole_sentences(config_class):
-  texts = common_flags._attribute_texts(config_class.__doc__)
+  texts = config_flags._attribute_texts(config_class.__doc__)
   assert list(texts) == [f.name for f in dataclasses.fields(config_class)]
   for name, text in texts.items():
     assert text[0].isupper() and text.endswith('.'), f'{name}: {text}'

@@ -28,11 +28,15 @@ def test_an_environment():
   assert address == ''
 
 
-def test_logged_data_need_no_environment():
+def test_logged_data_need_no_environment(tmp_path):
+  path = str(tmp_path / 'a.npz')
+  np.savez(path, next_actions=[1.0], initial_actions=[1.0])
   config, _ = _made(data='logs.npz', policy='module:act', accept=['pieces'])
   assert config == logged_tasks.LoggedTaskConfig(
       'logs.npz', 'module:act', truth='none', accept='pieces'
   )
+  with pytest.raises(flags.Error, match='--target_sigma is not for'):
+    _made(data='logs.npz', target_actions=path, target_sigma=0.1)
   config, _ = _made(data='logs.npz', policy='p', env='Hopper-v4')
   assert config.env_id == 'Hopper-v4' and config.truth == 'rollouts'
 

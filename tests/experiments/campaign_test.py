@@ -52,6 +52,8 @@ def test_smoke(name, roots):
       found.by_label, found.studies, plan.experiment.num_parts > 1
   )
   assert max(map(len, text.splitlines())) <= 100
+  with open(campaign.write_report(plan)) as file:
+    assert 'class="panel"' in file.read()  # Its figure.
   if not found.evaluations:
     assert len(found.studies) == len(described['runs'])
     return

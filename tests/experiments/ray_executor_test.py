@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import types
 
 import pytest
 
@@ -74,6 +75,47 @@ def test_a_killed_worker_changes_nothing(tmp_path):
     assert found['deep_td'].curve == expected['deep_td'].curve
     assert found['deep_td'].value == expected['deep_td'].value
     assert found.truth == expected.truth
+
+
+class _BigCluster:
+  """Ray as far as it is needed, with eight cores and tasks that do nothing."""
+
+  def cluster_resources(self):
+    return {'CPU': 8}
+
+  def remote(self, **options):
+    del options
+    task = types.SimpleNamespace(remote=lambda batch: batch[0].directory)
+    return lambda function: task
+
+  def wait(self, tasks, timeout):
+    del timeout
+    return tasks[:1], tasks[1:]
+
+  def get(self, task):
+    del task
+    return [(jobs.DONE, '')]
+
+  def shutdown(self):
+    pass
+
+
+@pytest.mark.parametrize(('num_workers', 'most'), [(1, 1), (0, 2)])
+def test_no_more_tasks_than_asked_for_on_a_big_cluster(
+    tmp_path, monkeypatch, num_workers, most
+):
+  # Of timed runs one runs at a time, wherever that is.
+  running = []
+  monkeypatch.setattr(ray_executor, '_connect', lambda *_: _BigCluster())
+  ray_executor.run_ray(
+      _entries(tmp_path),
+      lambda *_: None,
+      lambda entries: running.append(len(entries)),
+      num_workers,
+      '',
+      'a:1',
+  )
+  assert max(running) == most
 
 
 def test_a_cluster_that_is_not_there_is_one_line():

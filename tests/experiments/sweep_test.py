@@ -59,6 +59,15 @@ def test_one_data_set_is_not_for_several_seeds(tmp_path, field):
   assert alone == config
 
 
+def test_one_true_value_is_not_of_several_environments(tmp_path):
+  task = dataclasses.replace(_TASK, truth='0.3', truth_episodes=0)
+  grid = grids.Grid(('FiveStateChain', 'GridWalk'))
+  configs = grids.configs(_config(tmp_path, task=task), grid)
+  with pytest.raises(errors.UserError, match='truth=0.3: expected one env'):
+    sweep.plan(configs, 'runs')
+  assert len(sweep.plan(configs[:1], 'runs')) == 1
+
+
 def test_intervals_need_draws(tmp_path):
   few = _VALUES.replace(bootstrap_draws=9)
   with pytest.raises(errors.UserError, match='bootstrap_draws=9: too few'):

@@ -172,6 +172,7 @@ def test_functions_that_are_not_there(module, tmp_path):
       ('users_policy:act', 'Python finds no module users_policy; .*PYTHONPATH'),
       (f'{module}:act', 'act is not there; expected a function in .*polic'),
       (f'{module}:number', 'number is not one'),
+      ('sys:act', 'act is not there; expected a function in sys'),
   ):
     with pytest.raises(errors.UserError, match=f'^policy={name}: {message}'):
       _load(name, _TORQUES)

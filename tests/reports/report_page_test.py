@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import warnings
 
 from matplotlib import figure
 import pandas as pd
@@ -82,6 +83,15 @@ def test_files_beside_it(report):
   assert not list(report.glob('*.tmp*'))
   verdicts = pd.read_csv(report / 'claims.csv')
   assert set(verdicts['verdict']) <= {'confirmed', 'refuted', 'not enough data'}
+
+
+def test_experiments_are_joined_without_a_warning():
+  frames = [pd.DataFrame({'a': [i], 'b': [b]}) for i, b in ((1, None), (2, 3.))]
+  with warnings.catch_warnings(action='error'):
+    joined = report_page._joined(frames)
+  assert list(joined['a']) == [1, 2]
+  assert list(joined['b'].isna()) == [True, False]
+  assert report_page._joined([]).empty
 
 
 def test_phases_are_stacked():

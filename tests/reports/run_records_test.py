@@ -1,7 +1,9 @@
 """Tests for the table of all runs: what tells them apart."""
 
 import numpy as np
+import pytest
 
+from srdice_tf import results
 from srdice_tf.experiments import finished_runs
 from srdice_tf.reports import run_records
 from tests.reports import hand_made
@@ -63,3 +65,12 @@ def test_parts_of_a_data_set_are_runs_of_their_own(tmp_path):
     path = tmp_path / str(part)
     hand_made.write_run(path, 'A', 7, {'srdice': 0.0}, part=part)
   assert list(_frame(tmp_path)['run']) == ['7.0', '7.1']
+
+
+@pytest.mark.parametrize(
+    ('steps', 'updates'), [((20,), 20), ((10, 20), 20), ((1,), None)]
+)
+def test_a_closed_form_has_no_updates(steps, updates):
+  curve = results.Curve(steps, (0.5,) * len(steps))
+  result = results.MethodResult('srdice', 0.5, seconds=1.0, curve=curve)
+  assert run_records.num_updates(result) == updates
