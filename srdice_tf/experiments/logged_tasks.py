@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import os
 import re
-import time
 
 from tf_agents.specs import tensor_spec
 
@@ -23,6 +22,7 @@ from srdice_tf.policies import loading
 from srdice_tf.policies import settings
 
 _NOT_IN_NAMES = re.compile(r'[^\w.-]+')
+_VERSION = re.compile(r'[\d.]+')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,10 +70,7 @@ class LoggedTaskConfig(truth_fields.TruthFields):
   @property
   def name(self) -> str:
     """What directories of runs are called."""
-    stems = (
-        os.path.splitext(os.path.basename(os.path.normpath(each)))[0]
-        for each in (self.data, self.policy)
-    )
+    stems = _stem(self.data), _stem(self.policy)
     return '_'.join(_NOT_IN_NAMES.sub('_', stem) for stem in stems)
 
   @property
@@ -85,6 +82,14 @@ class LoggedTaskConfig(truth_fields.TruthFields):
         'policy': self.policy,
         'gamma': self.gamma,
     }
+
+
+def _stem(path: str) -> str:
+  """Returns the last part of a path; of versions, as RLDS has, the last two."""
+  directory, name = os.path.split(os.path.normpath(path))
+  if _VERSION.fullmatch(name):
+    return f'{os.path.basename(directory)}_{name}'
+  return os.path.splitext(name)[0]
 
 
 class LoggedTask:
@@ -197,9 +202,13 @@ def _opened(data: str, columns: str, timeout: float, stamp):
 
 
 def _stamp(data: str):
-  """Returns what changes if a file does; another one each time for others."""
+  """Returns what changes if a file does; directories and servers are trusted.
+
+  To read a server again would take as long as the first time; the checksum of
+  what was read is that of the run.
+  """
   if not os.path.isfile(data):
-    return time.monotonic() if data.startswith(opening.REVERB) else None
+    return None
   found = os.stat(data)
   return found.st_mtime_ns, found.st_size, found.st_ino
 

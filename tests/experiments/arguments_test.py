@@ -88,7 +88,8 @@ def test_arguments_of_wrong_types(chain, policy):
     assert message in _error(policy, data, **fields)
   assert 'episode 0' in _error(policy, [1, 2])
   assert 'data: found NoneType' in _error(policy, None)
-  assert 'policy: found str; expected' in _error('pretrained', data)
+  assert 'policies are shipped for env' in _error('pretrained', data)
+  assert 'policy: found int; expected' in _error(3, data)
   assert 'policy: found the class' in _error(composed.UniformPolicy, data)
   with pytest.raises(errors.UserError, match='estimator: found str'):
     srdice_tf.save('srdice', 'nowhere')

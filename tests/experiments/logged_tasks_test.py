@@ -91,6 +91,15 @@ def test_value_without_a_simulator(place):
   assert json.loads(path.read_text())['data'] == found.data
 
 
+def test_runs_are_named_by_data_and_policy():
+  name = lambda data: logged_tasks.LoggedTaskConfig(
+      data, 'module:act', truth='none'
+  ).name
+  assert name('/there/hopper.v2.npz') == 'hopper.v2_module_act'
+  assert name('rlds/robot/1.0.0/') == 'robot_1.0.0_module_act'
+  assert name('reverb:host:80/table') == 'table_module_act'
+
+
 def test_other_data_in_the_same_file_are_refused(place):
   _run(place)
   np.savez(place / 'logs.npz', **_arrays(seed=1))
