@@ -60,7 +60,7 @@ class LoggedTaskConfig(truth_fields.TruthFields):
     super().__post_init__()
     if self.has_rollouts and not self.env_id:
       raise errors.UserError(
-          'truth', self.truth, 'roll-outs need an environment; name it with env'
+          'truth', self.truth, 'roll-outs need an environment, env=ID'
       )
     if not self.policy:
       raise errors.UserError(
