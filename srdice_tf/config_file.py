@@ -96,10 +96,12 @@ def check(
     return None
   advice = 'remove it or choose another directory'
   found = read_json(path, advice)
+  for name, value in _as_json(config).items():
+    there = found.get(name, {} if found else None)
+    if isinstance(value, dict) and not isinstance(there, dict):
+      raise errors.at(path, f'has no settings under {name}', advice)
   known = defaults(config) if known is None else known
   for name, old, new in differences(found, config, known):
-    if isinstance(new, dict):
-      raise errors.at(path, f'has no settings under {name}', advice)
     if name not in changeable:
       raise errors.UserError(
           _FIELD,

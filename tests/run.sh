@@ -7,6 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../binaries/setup_venv.sh"
 setup_venv requirements.txt tests/requirements.txt
 cd "$ROOT"
 
-# A file of tests in one process, two files at a time, in the order that
+# A file of tests in one process, three files at a time (some wait for programs
+# that they start), in the order that
 # conftest.py gives them.
-exec "$PYTHON" -m pytest -n 2 --dist=loadfile --no-loadscope-reorder "$@"
+exec "$PYTHON" -m pytest -n 3 --dist=loadfile --no-loadscope-reorder "$@"

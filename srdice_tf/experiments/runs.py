@@ -165,11 +165,11 @@ def resolve(
 def defaults(config: RunConfig) -> dict:
   """Returns the defaults of what `describe` tells, for runs before a field."""
   values = config.hyperparameters.for_methods(config.algos)
-  usual = hyperparameters.Hyperparameters()
+  usual = hyperparameters.fields()
   return {
       **config_file.defaults(config),
       'hyperparameters': {
-          part: {name: usual[name] for name in fields}
+          part: {name: usual[name][0].default for name in fields}
           for part, fields in values.items()
       },
   }

@@ -37,9 +37,11 @@ def _arrays(length=40, count=40, num_observations=3, is_terminal=False):
 
 
 @pytest.fixture(name='save')
-def make_save(tmp_path):
+def make_save(tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)  # Lines are as long as the path is.
+
   def save(**changed):
-    path = str(tmp_path / 'logs.npz')
+    path = 'logs.npz'
     np.savez(path, **_arrays() | changed)
     return path
 
@@ -176,8 +178,8 @@ def test_names_of_what_is_accepted_are_checked_first():
     _check('not_there.npz', accept='everything')
 
 
-def test_the_program_exits_with_1(save):
-  path = save(rewards=np.zeros(1600))
+def test_the_program_exits_with_1(save, tmp_path):
+  path = tmp_path / save(rewards=np.zeros(1600))
   process = subprocess.run(
       [sys.executable, 'binaries/check_data.py', f'--data={path}'],
       cwd=_ROOT,
