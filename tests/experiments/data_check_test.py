@@ -130,19 +130,19 @@ def test_a_policy_and_its_support(save):
   assert found.findings[0].name == 'bounds'  # What is uniform is not known.
 
 
-def test_a_policy_with_bounds_of_its_own(save, tmp_path):
+def test_a_policy_with_bounds_of_its_own(save):
   env = environments.load('Pendulum-v1')  # Bounds of 2, the data's are 1.9.
   policy = loading.load(
       'untrained', '', env.observation_spec(), env.action_spec()
   )
-  path = str(tmp_path / 'policy')
+  path = 'policy'
   policy_saver.PolicySaver(policy, batch_size=None).save(path)
   found, _ = _check(save(), policy=path)
   assert not found.num_errors and found.action_support is not None
 
 
-def test_a_file_of_actions(save, tmp_path):
-  path, arrays = str(tmp_path / 'actions.npz'), _arrays()
+def test_a_file_of_actions(save):
+  path, arrays = 'actions.npz', _arrays()
   np.savez(
       path,
       next_actions=arrays['actions'],
@@ -152,8 +152,8 @@ def test_a_file_of_actions(save, tmp_path):
   assert not found.num_errors and found.action_support.num_queries == 1600
 
 
-def test_a_policy_that_does_not_fit(save, tmp_path):
-  weights = str(tmp_path / 'weights.npz')
+def test_a_policy_that_does_not_fit(save):
+  weights = 'weights.npz'
   np.savez(weights, other=np.zeros(3))
   found, text = _check(save(), policy=weights)
   assert found.findings[0].name == 'policy' and found.num_errors == 1
