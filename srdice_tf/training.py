@@ -132,6 +132,10 @@ class PhaseTrainer(tf.Module):
   def has(self, phase: str) -> bool:
     return phase in self._phases
 
+  def is_last(self, phase: phases.Phase) -> bool:
+    """Returns whether an estimator ends, and is reported, with a phase."""
+    return bool(self._last_of(phase))
+
   def checkpoint_of(
       self, names: Sequence[str], **objects
   ) -> tf.train.Checkpoint:

@@ -41,7 +41,7 @@ class Fit:
       truth: true value of the target policy; None if nobody knows.
       checkpoint_dir: where checkpoints are kept; None keeps none.
       writer: of metrics.csv and TensorBoard's events; None writes none.
-      share: FeatureStore.use, for phi and psi of other runs.
+      share: FeatureStore.use, for phi, psi and Q of other runs.
 
     Raises:
       UserError: if checkpoint or metrics are damaged.
@@ -80,7 +80,7 @@ class Fit:
 
   def train(self, show: bool = True):
     """Trains what is not trained yet, with a progress line if `show`."""
-    with self._share(self._estimators, self._trainer) as on_phase:
+    with self._share(self._trainer) as on_phase:
       self._train(show, on_phase)
 
   def _train(self, show: bool, on_phase: Callable[[str], None]):

@@ -224,7 +224,8 @@ def run(
     run_dir: where results and checkpoints are kept; it is locked meanwhile.
     server_timeout: seconds to wait for the server at `reverb_address`.
     cache: keeps the last data set that was read, for runs on parts of it.
-    features_root: where runs leave phi and psi for each other; '' shares none.
+    features_root: where runs leave phi, psi and Q for each other; '' shares
+      none.
 
   Raises:
     UserError: if the directory holds another configuration, or another
@@ -278,9 +279,7 @@ def _run(
         os.path.join(run_dir, _CHECKPOINT),
         writer,
         feature_store.user(
-            estimators,
-            features_root,
-            lambda features: _trained_on(task, config, content, features),
+            estimators, features_root, _trained_on(task, config, content)
         ),
     )
     fit.train()
@@ -308,8 +307,8 @@ def _run(
   return evaluation
 
 
-def _trained_on(task, config: RunConfig, content: dict, features) -> dict:
-  """Returns all that phi and psi depend on."""
+def _trained_on(task, config: RunConfig, content: dict) -> dict:
+  """Returns all that phi, psi and Q depend on, beside their configs."""
   return {
       'data': content['dataset_checksum'],
       'env_id': config.task.env_id,
@@ -317,7 +316,6 @@ def _trained_on(task, config: RunConfig, content: dict, features) -> dict:
       'gamma': config.task.gamma,
       'seed': config.seed,
       'holdout_fraction': config.holdout_fraction,
-      'features': dataclasses.asdict(features),
   }
 
 

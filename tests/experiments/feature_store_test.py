@@ -1,4 +1,4 @@
-"""Tests that runs share phi and psi, and find the same without."""
+"""Tests that runs share phi, psi and Q, and find the same without."""
 
 import os
 
@@ -45,20 +45,12 @@ def test_shared_features_are_those_of_each_run(path):
   closed, phases = _run(path, 'closed', 'srdice_closed', True)
   assert phases == {'srdice_closed'}
   assert closed.phase_seconds['encoder'] == psi.phase_seconds['encoder'] > 0
-  phi, phases = _run(
-      path, 'phi_linear', 'dual_dice', True, dice_inputs='phi', dice_linear=True
-  )
-  assert phases == {'dual_dice'}
   alone = _run(path, 'psi_alone', 'dual_dice', False, dice_inputs='psi')[0]
   np.testing.assert_array_equal(psi.ratios, alone.ratios)
   assert psi.curve == alone.curve
   alone, phases = _run(path, 'closed_alone', 'srdice_closed', False)
   assert phases == {'encoder', 'successor', 'srdice_closed'}
   np.testing.assert_array_equal(closed.ratios, alone.ratios)
-  alone = _run(
-      path, 'alone', 'dual_dice', False, dice_inputs='phi', dice_linear=True
-  )[0]
-  np.testing.assert_array_equal(phi.ratios, alone.ratios)
   # Another seed, policy or schedule is another representation.
   kept = set(os.listdir(path / 'shared'))
   _, phases = _run(path, 'other', 'srdice_closed', True, encoder_steps=31)
@@ -67,7 +59,7 @@ def test_shared_features_are_those_of_each_run(path):
 
 
 def test_damaged_features_are_trained_again(path):
-  for file in (path / 'shared').glob('*/*/weights.data*'):
+  for file in (path / 'shared').glob('*/*/*/weights.data*'):
     file.write_bytes(file.read_bytes()[:-9])
   found, phases = _run(path, 'again', 'srdice_closed', True)
   assert phases == {'encoder', 'successor', 'srdice_closed'}
@@ -82,3 +74,30 @@ def test_features_of_parts_of_the_data_are_not_shared(path):
   _, phases = _run(path, 'dr', 'dr', True, **folds)
   assert {'encoder_fold0', 'successor_fold1', 'deep_td_fold0'} <= phases
   assert set(os.listdir(path / 'shared')) == kept
+
+
+def test_values_are_shared_where_no_curve_needs_them(path):
+  td, phases = _run(path, 'td', 'deep_td', True)
+  assert phases == {'deep_td'} and td.curve.steps == (10,)
+  found, phases = _run(path, 'dr_of_td', 'dr', True, dr_ratio='srdice_closed')
+  assert phases == {'srdice_closed', 'dr'}
+  alone, _ = _run(path, 'dr_alone', 'dr', False, dr_ratio='srdice_closed')
+  assert found.value == alone.value
+  # Deep TD itself has a curve, which only training gives.
+  again, phases = _run(path, 'td_again', 'deep_td', True)
+  assert phases == {'deep_td'} and again.curve == td.curve
+
+
+def test_more_steps_go_on_from_fewer(path):
+  found, _ = _run(path, 'more', 'srdice_closed', True, successor_steps=33)
+  alone, _ = _run(path, 'all', 'srdice_closed', False, successor_steps=33)
+  np.testing.assert_array_equal(found.ratios, alone.ratios)
+  # The means of its losses are those of the last steps only.
+  assert _losses(path / 'more') != _losses(path / 'all')
+  _, phases = _run(path, 'few', 'srdice_closed', True, successor_steps=10)
+  assert phases == {'successor', 'srdice_closed'}
+
+
+def _losses(run_dir):
+  rows = metrics.read_metrics(str(run_dir / 'metrics.csv'))
+  return [row.value for row in rows if row.phase == 'successor']
