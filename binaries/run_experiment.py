@@ -20,7 +20,7 @@ from binaries import cli
 from binaries import common_flags
 from srdice_tf.experiments import campaign
 from srdice_tf.experiments import executors
-from srdice_tf.experiments import grids
+from srdice_tf.experiments import known_experiments
 from srdice_tf.experiments import planning
 from srdice_tf.experiments import ray_executor
 from srdice_tf.experiments import scales
@@ -28,7 +28,7 @@ from srdice_tf.reports import catalogue
 from srdice_tf.reports import experiment_findings
 
 _EXPERIMENT = flags.DEFINE_string(
-    'experiment', None, f'Experiment: {", ".join(grids.EXPERIMENTS)}.'
+    'experiment', None, f'{", ".join(known_experiments.EXPERIMENTS)}.'
 )
 _LIST = flags.DEFINE_boolean(
     'list', False, 'Only list the experiments with their cost at --scale.'

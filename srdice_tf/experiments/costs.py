@@ -15,6 +15,7 @@ _VECTORS = {
     'dual_dice': 5.7e-3,
     'gradient_dice': 5.7e-3,
 }
+_OVER_PSI = 'srdice', 'srdice_closed', 'srdice_lstd', 'deep_sr', 'dr'
 _DICE_PAIR = 1.67e-5  # More, for each pair of a minibatch.
 # The same with frames and a batch of 32, as measured with Pong's shapes.
 _FRAMES = {
@@ -64,10 +65,12 @@ def phases(config: runs.RunConfig) -> dict[str, tuple[int, float]]:
   for name in config.algos:
     is_dice = name in ('dual_dice', 'gradient_dice')
     over = values['dice_inputs'] if is_dice else ''
-    if name in ('srdice', 'srdice_closed', 'deep_sr') or over in ('phi', 'psi'):
+    if name in _OVER_PSI or over in ('phi', 'psi'):
       found.setdefault('encoder', values['encoder_steps'])
       if over != 'phi':
         found.setdefault('successor', values['successor_steps'])
+    if name == 'dr':
+      name = values['dr_value']
     if name in step:
       found[name] = updates
   pair = 0.0 if is_frames else _DICE_PAIR * values['ratio_batch_size']
@@ -79,15 +82,19 @@ def phases(config: runs.RunConfig) -> dict[str, tuple[int, float]]:
 
 
 def feature_seconds(config: runs.RunConfig) -> dict[tuple, float]:
-  """Returns the time of phi and psi, by what they are; runs share them."""
-  task = config.task
+  """Returns the time of phi, psi and Q, by what they are; runs share them.
+
+  Longer schedules of psi and Q go on from shorter ones.
+  """
+  task, values = config.task, config.hyperparameters
   noise = tuple(getattr(task, name) for name in settings.NUMBERS)
   data = task.env_id, task.setting, noise, _size(config), config.seed
-  found = phases(config)
+  how = task.gamma, values['encoder_steps'], values['learning_rate']
+  found, shared = phases(config), ['encoder', 'successor']
+  if 'deep_td' not in config.algos:  # It needs the curve that training gives.
+    shared.append('deep_td')
   return {
-      (name, *data, task.gamma): found[name][1]
-      for name in ('encoder', 'successor')
-      if name in found
+      (name, *data, *how): found[name][1] for name in shared if name in found
   }
 
 

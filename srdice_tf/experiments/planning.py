@@ -15,6 +15,7 @@ from srdice_tf import results
 from srdice_tf.experiments import chain
 from srdice_tf.experiments import costs
 from srdice_tf.experiments import grids
+from srdice_tf.experiments import known_experiments
 from srdice_tf.experiments import random_rewards
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import scales
@@ -47,15 +48,15 @@ class Plan:
   shown: Mapping[str, str]
 
   @property
-  def experiment(self) -> grids.Experiment:
-    return grids.experiment(self.name)
+  def experiment(self) -> known_experiments.Experiment:
+    return known_experiments.experiment(self.name)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Spec:
   """A run before its policies are loaded, and the point that it belongs to."""
 
-  point: grids.Point
+  point: known_experiments.Point
   config: runs.RunConfig
 
 
@@ -73,18 +74,18 @@ def plan(name: str, scale: str, root: str, data_root: str = 'data') -> Plan:
     UserError: if there is no such experiment or scale, or a directory cannot
       be made.
   """
-  kind = grids.experiment(name).kind
+  kind = known_experiments.experiment(name).kind
   scales.scale(scale)
   config_file.check_path(root, 'root')
   config_file.check_path(data_root, 'data_root')
   place = os.path.join(root, scale)
   directory = os.path.join(place, name)
-  if kind == grids.CHAIN:
+  if kind == known_experiments.CHAIN:
     entries = [_chain_entry(scale, os.path.join(directory, name))]
     shown = {entry.directory: entry.directory for entry in entries}
   else:
     entries, shown = _evaluations(name, scale, place, data_root)
-    if kind == grids.RANDOM_REWARDS:
+    if kind == known_experiments.RANDOM_REWARDS:
       rewards = [_rewards_entry(scale, each, shown) for each in entries]
       entries += rewards
       shown = {entry.directory: entry.directory for entry in rewards}
@@ -107,7 +108,7 @@ def _evaluations(name: str, scale: str, place: str, data_root: str):
             path,
             seconds=seconds,
             label=label,
-            shares_features=not grids.experiment(name).is_timed,
+            shares_features=not known_experiments.experiment(name).is_timed,
         )
     )
     shown[path] = os.path.join(place, name, run)
@@ -133,7 +134,7 @@ def _rewards_entry(scale: str, evaluated: sweep.Entry, shown) -> sweep.Entry:
 
 def _specs(name: str, scale: str, data_root: str) -> list[_Spec]:
   """Returns the evaluations of an experiment, seed by seed."""
-  experiment, found = grids.experiment(name), scales.scale(scale)
+  experiment, found = known_experiments.experiment(name), scales.scale(scale)
   points = [p for p in experiment.points if p.only in ('', scale)]
   points = points[: found.max_points]
   num_seeds = min(experiment.num_seeds, found.max_seeds)
@@ -149,10 +150,10 @@ def _specs(name: str, scale: str, data_root: str) -> list[_Spec]:
 
 
 def _configs(
-    experiment: grids.Experiment,
+    experiment: known_experiments.Experiment,
     scale: scales.Scale,
     scale_name: str,
-    point: grids.Point,
+    point: known_experiments.Point,
     seed: int,
     data_root: str,
 ) -> Iterator[runs.RunConfig]:
@@ -178,7 +179,7 @@ def _configs(
       config = runs.RunConfig(
           tasks.TaskConfig(env_id, **{**fields, 'num_transitions': size}),
           group.algos,
-          preset.replace(**values),
+          preset.replace(**budget.limited(values)),
           seed,
           data_root=data_root,
       )
@@ -218,8 +219,8 @@ def cost(
     num_workers: runs at a time.
     with_others: whether runs that other experiments have, too, are counted.
   """
-  experiment = grids.experiment(name)
-  if experiment.kind == grids.CHAIN:
+  experiment = known_experiments.experiment(name)
+  if experiment.kind == known_experiments.CHAIN:
     return 1, _chain_entry(scale, '').seconds
   shared, total = {}, 0.0
   specs = _specs(name, scale, '')
@@ -229,8 +230,9 @@ def cost(
       if not experiment.is_timed:
         once = costs.feature_seconds(spec.config)
       total += seconds - sum(once.values())
-      shared |= once | costs.data_seconds(spec.config)
-  if experiment.kind == grids.RANDOM_REWARDS:
+      for key, value in (once | costs.data_seconds(spec.config)).items():
+        shared[key] = max(value, shared.get(key, 0.0))
+  if experiment.kind == known_experiments.RANDOM_REWARDS:
     fields = scales.scale(scale).rewards
     num = random_rewards.RandomRewardsConfig(**fields).num_rewards
     total += len(specs) * (costs.START + costs.REWARD * num)
@@ -253,14 +255,14 @@ def costs_of_all(
           experiment.title,
           cost(name, scale, num_workers, with_others=False)[1],
       )
-      for name, experiment in grids.EXPERIMENTS.items()
+      for name, experiment in known_experiments.EXPERIMENTS.items()
   ]
 
 
 def caption(plan: Plan) -> str:
   """Returns seeds, updates, batches and sizes, as a person reads them."""
   words = f'Scale {plan.scale}: {scales.scale(plan.scale).words}'
-  if plan.experiment.kind == grids.CHAIN:
+  if plan.experiment.kind == known_experiments.CHAIN:
     (config,) = (entry.config for entry in plan.entries)
     return (
         f'{words}; {config.num_trials} trials, {config.num_steps:,} updates,'

@@ -6,7 +6,7 @@ import difflib
 from typing import Any
 
 from srdice_tf import errors
-from srdice_tf.experiments import grids
+from srdice_tf.experiments import known_experiments
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,6 +22,9 @@ class MethodGroup:
   values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
+_STEPS = 'encoder_steps', 'successor_steps', 'updates'
+
+
 @dataclasses.dataclass(frozen=True)
 class Budget:
   """What runs on one kind of observations may cost.
@@ -30,6 +33,7 @@ class Budget:
     preset: of the hyper-parameters.
     groups: a run for each of them; other methods have a run together.
     values: hyper-parameters, beyond the preset's.
+    most_steps: of any phase, whatever an experiment says; 0 for no limit.
     task: fields of the TaskConfig.
     num_transitions: of a data set, if its setting's or fewer; 0 for no limit.
   """
@@ -37,8 +41,17 @@ class Budget:
   preset: str = 'paper'
   groups: tuple[MethodGroup, ...] = ()
   values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  most_steps: int = 0
   task: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   num_transitions: int = 0
+
+  def limited(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns hyper-parameters with no more steps than the budget has."""
+    most = self.most_steps
+    return {
+        name: min(value, most) if most and name in _STEPS else value
+        for name, value in values.items()
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,8 +83,8 @@ class Scale:
   fewer_transitions: int = 1
 
 
-_SR = *grids.SR_METHODS, 'linear_srdice'
-_DICE = grids.DICE_METHODS
+_SR = *known_experiments.SR_METHODS, *known_experiments.CLOSED_FORMS
+_DICE = known_experiments.DICE_METHODS
 _APART = MethodGroup(_SR), MethodGroup(_DICE)
 _TINY = {
     'encoder_steps': 20,
@@ -118,6 +131,7 @@ SCALES: dict[str, Scale] = {
         Budget(
             groups=(MethodGroup(_SR + _DICE),),
             values=_TINY,
+            most_steps=20,
             task=_TINY_TASK,
             num_transitions=1_000,
         ),

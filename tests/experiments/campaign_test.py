@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from srdice_tf.experiments import campaign
-from srdice_tf.experiments import grids
 from srdice_tf.experiments import jobs
+from srdice_tf.experiments import known_experiments
 from srdice_tf.experiments import planning
 from srdice_tf.experiments import result_file
 from srdice_tf.logging import progress
@@ -39,7 +39,7 @@ def _run(name, roots, execute=_run_here, kept=''):
   return plan, found
 
 
-@pytest.mark.parametrize('name', grids.EXPERIMENTS)
+@pytest.mark.parametrize('name', known_experiments.EXPERIMENTS)
 def test_smoke(name, roots):
   plan, found = _run(name, roots)
   assert not found.failures

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from srdice_tf import errors
-from srdice_tf.experiments import grids
+from srdice_tf.experiments import known_experiments
 from srdice_tf.experiments import planning
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import scales
@@ -15,6 +15,7 @@ _NAMES = {
     'ablation_noise', 'ablation_deterministic', 'representations',
     'big_networks', 'run_time', 'atari_main', 'atari_noise', 'atari_separate',
     'chain', 'coverage', 'linear_study', 'verdict',
+    'beyond', 'beyond_rewards', 'schedules', 'schedules_rewards',
 }
 
 
@@ -26,7 +27,7 @@ def _specs(name, scale):
 
 
 def test_every_experiment_of_the_paper_is_there():
-  assert set(grids.EXPERIMENTS) == _NAMES
+  assert set(known_experiments.EXPERIMENTS) == _NAMES
   assert set(scales.SCALES) == {'paper', 'desk', 'smoke'}
 
 
@@ -107,7 +108,7 @@ def test_what_two_experiments_have_in_common_is_run_once(tmp_path):
 
 
 @pytest.mark.parametrize('scale', scales.SCALES)
-@pytest.mark.parametrize('name', grids.EXPERIMENTS)
+@pytest.mark.parametrize('name', known_experiments.EXPERIMENTS)
 def test_every_experiment_has_a_cost(name, scale):
   count, seconds = planning.cost(name, scale)
   assert count >= 1 and seconds > 0
