@@ -1,5 +1,6 @@
 """Tests of whole experiments, at the scale that is made for it."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from srdice_tf.experiments import jobs
 from srdice_tf.experiments import known_experiments
 from srdice_tf.experiments import planning
 from srdice_tf.experiments import result_file
+from srdice_tf.experiments import scales
 from srdice_tf.logging import progress
 from srdice_tf.reports import experiment_findings
 
@@ -39,8 +41,27 @@ def _run(name, roots, execute=_run_here, kept=''):
   return plan, found
 
 
+# With all methods and points; others have the same, and run fewer of them.
+_WHOLE = 'hard', 'representations', 'beyond'
+_FEWER = 'srdice_closed', 'deep_td', 'linear_srdice'
+
+
+def _smaller(name, monkeypatch):
+  """Leaves one point and fewer methods, which share their graphs' making."""
+  if name in _WHOLE:
+    return
+  smoke = dataclasses.replace(scales.scale('smoke'), max_points=1)
+  monkeypatch.setitem(scales.SCALES, 'smoke', smoke)
+  experiment = known_experiments.experiment(name)
+  algos = tuple(a for a in experiment.algos if a in _FEWER)
+  if algos and not experiment.points[0].of:
+    fewer = dataclasses.replace(experiment, algos=algos)
+    monkeypatch.setitem(known_experiments.EXPERIMENTS, name, fewer)
+
+
 @pytest.mark.parametrize('name', known_experiments.EXPERIMENTS)
-def test_smoke(name, roots):
+def test_smoke(name, roots, monkeypatch):
+  _smaller(name, monkeypatch)
   plan, found = _run(name, roots)
   assert not found.failures
   with open(os.path.join(plan.directory, planning.FILE_NAME)) as file:
