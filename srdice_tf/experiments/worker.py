@@ -25,6 +25,7 @@ def main(parent: int):
   os.dup2(2, 1)
   signal.signal(signal.SIGTERM, _interrupt)
   code = 0
+  _be_as_nice_as_asked()
   try:
     # Whoever started it may be killed: the run is then saved, as on Ctrl-C.
     ctypes.CDLL(None).prctl(_PARENT_DIES, signal.SIGTERM)
@@ -36,6 +37,19 @@ def main(parent: int):
   sys.stderr.flush()
   # To take down TensorFlow's and Reverb's threads would take seconds.
   os._exit(code)
+
+
+def _be_as_nice_as_asked():
+  """Lets the niceness count that it has from who started it.
+
+  It has a session of its own, and Linux may share the time between sessions
+  first (autogroup): beside other programs it would not be nice at all.
+  """
+  try:
+    with open('/proc/self/autogroup', 'w') as file:
+      file.write(str(os.nice(0)))
+  except OSError:  # No autogroups here.
+    pass
 
 
 def _interrupt(number, frame):

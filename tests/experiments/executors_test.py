@@ -161,12 +161,24 @@ def test_workers_save_and_stop_if_their_parent_is_killed(tmp_path):
           str(tmp_path / 'logs'),
       ],
       cwd=_ROOT,
+      preexec_fn=lambda: os.nice(3),
   )
   _until(lambda: os.path.exists(os.path.join(entry.directory, 'checkpoint')))
+  _check_niceness(entry.directory)
   parent.kill()
   parent.wait()
   _until(lambda: not locks.is_held(entry.directory))
   assert os.listdir(os.path.join(entry.directory, 'checkpoint'))
+
+
+def _check_niceness(run_dir):
+  """Checks that the worker's session is as nice as who started it."""
+  with open(os.path.join(run_dir, locks.FILE_NAME)) as file:
+    pid = file.read().split('"process": ')[1].split(',')[0]
+  path = f'/proc/{pid}/autogroup'
+  if os.path.exists(path):
+    with open(path) as file:
+      assert file.read().endswith('nice 3\n')
 
 
 def _until(holds, seconds=120):
