@@ -7,6 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+import types
+
+import pytest
 
 from srdice_tf import locks
 from srdice_tf.estimators import hyperparameters
@@ -16,6 +19,7 @@ from srdice_tf.experiments import jobs
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
 from srdice_tf.experiments import tasks
+from tests import warm_processes
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _TASK = tasks.TaskConfig(
@@ -33,6 +37,43 @@ def _entries(path, grid, algo='linear_srdice', **values):
       data_root=str(path / 'data'),
   )
   return sweep.plan(grids.configs(config, grid), str(path / 'runs'))
+
+
+_WORKER = """
+import os
+os.setsid()
+os.dup2(os.open({stdin!r}, os.O_RDONLY), 0)
+os.dup2(os.open({log!r}, os.O_WRONLY | os.O_APPEND), 2)
+from srdice_tf.experiments import worker
+worker.main(os.getppid())
+"""
+
+
+class _WarmWorker:
+  """A worker that need not import the libraries, as executors start it."""
+
+  PIPE = subprocess.PIPE
+
+  def __init__(self, command, stdin, stdout, stderr, env, start_new_session):
+    assert command[1:3] == ['-m', 'srdice_tf.experiments.worker']
+    assert stdin == stdout == self.PIPE and start_new_session
+    read, write = os.pipe()
+    code = _WORKER.format(
+        stdin=f'/proc/{os.getpid()}/fd/{read}', log=stderr.name
+    )
+    self._process = warm_processes.WarmProcess('-c', code, env=env)
+    self.pid = self._process.pid
+    self.stdin = os.fdopen(write, 'wb')
+    self.stdout = os.fdopen(os.dup(self._process.stdout.fileno()), 'rb', 0)
+    self.poll, self.wait = self._process.poll, self._process.wait
+    self.terminate = self._process.terminate
+
+
+@pytest.fixture(name='warm')
+def _warm(monkeypatch):
+  """Saves seconds of imports in each process that executors start."""
+  stand_in = types.SimpleNamespace(Popen=_WarmWorker, PIPE=subprocess.PIPE)
+  monkeypatch.setattr(executors, 'subprocess', stand_in)
 
 
 class _Log:
@@ -60,6 +101,7 @@ def _run(entries, path, num_workers=2, on_wait=None):
   return log
 
 
+@pytest.mark.usefixtures('warm')
 def test_processes_find_what_one_process_finds(tmp_path):
   """A run that fails does not stop the others."""
   grid = grids.Grid(num_seeds=2)
@@ -92,6 +134,7 @@ def _failing(entry):
   return bad, later
 
 
+@pytest.mark.usefixtures('warm')
 def test_a_killed_process_is_one_line_and_its_run_resumes(tmp_path):
   killed, other = _entries(
       tmp_path, grids.Grid(num_seeds=2), 'deep_td', updates=2000,
@@ -119,6 +162,7 @@ def test_a_killed_process_is_one_line_and_its_run_resumes(tmp_path):
   assert _run([killed], tmp_path).outcomes[killed.directory][0] == jobs.DONE
 
 
+@pytest.mark.usefixtures('warm')
 def test_a_run_of_another_sweep_is_waited_for(tmp_path, monkeypatch):
   monkeypatch.setattr(executors, '_RETRY_SECONDS', 0.5)
   held, free = _entries(tmp_path, grids.Grid(num_seeds=2))
@@ -137,6 +181,7 @@ def test_a_run_of_another_sweep_is_waited_for(tmp_path, monkeypatch):
   assert order == [(free.directory, jobs.DONE), (held.directory, jobs.DONE)]
 
 
+@pytest.mark.usefixtures('warm')
 def test_parts_of_a_data_set_share_a_process(tmp_path):
   entries = _entries(tmp_path, grids.Grid(num_parts=3))
   log = _run(entries, tmp_path)
