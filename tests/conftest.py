@@ -9,7 +9,11 @@ import sys
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
   signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Directories with the files that take longest.
+# The files that take longest, and directories with more of them.
+_LONGEST = (
+    'campaign_test.py', 'run_ope_test.py', 'trainer_test.py',
+    'executors_test.py', 'ray_executor_test.py', 'recorded_test.py',
+)
 _LONG = 'binaries', 'experiments', 'estimators', 'agents'
 _ONE_THREAD = {'TF_NUM_INTRAOP_THREADS': '1', 'TF_NUM_INTEROP_THREADS': '1'}
 
@@ -25,7 +29,11 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
   """Begins with what is long, lest one core has nothing to do at the end."""
-  items.sort(key=lambda item: item.path.parent.name not in _LONG)
+  items.sort(
+      key=lambda item: (
+          item.path.name not in _LONGEST, item.path.parent.name not in _LONG
+      )
+  )
   if tf := sys.modules.get('tensorflow'):
     tf.config.list_logical_devices()  # Has its threads from here on.
   # The programs that tests start have all of theirs.
