@@ -114,7 +114,7 @@ SHORT = {
     'collector': ('NUMBER', 'of this one, if several fill a server'
                   ' (default: 0)'),
     'port': ('NUMBER', 'that the server listens on'),
-    'host': ('ADDRESS', '127.0.0.1 (default), or 0.0.0.0: from everywhere'),
+    'host': ('ADDRESS', 'localhost (default), or 0.0.0.0: from everywhere'),
     'capacity': ('NUMBER', 'most transitions it can hold (default: 1000000)'),
     'algo': ('LIST', 'srdice (default), deep_td, linear_srdice, dr,'
              ' srdice_closed, srdice_lstd, deep_sr, dual_dice, gradient_dice,'
