@@ -141,6 +141,11 @@ SHORT = {
     'executor': ('WHERE', 'local (default) or ray'),
     'ray_address': ('HOST:PORT', 'of a Ray cluster that shares the disk'),
     'output_dir': ('DIRECTORY', 'of what it writes; default: below runs/'),
+    'run_chain.output_dir': ('DIRECTORY', 'of the run (default: runs/chain)'),
+    'run_coverage.output_dir': (
+        'DIRECTORY', 'of the runs (default: runs/coverage)'
+    ),
+    'run_study.output_dir': ('DIRECTORY', 'of the runs (default: runs/study)'),
     'make_report.output_dir': ('DIRECTORY', 'default: report, below --runs'),
     'root': ('DIRECTORY', 'of all experiments (default: runs/experiments)'),
     'table': ('FILE', 'CSV; default: verdict.csv, below --runs'),
