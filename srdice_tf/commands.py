@@ -4,6 +4,7 @@ From a clone a program is a file, `python binaries/run_ope.py`; an installed
 package has a command for each of them, `srdice-ope`.
 """
 
+from importlib import metadata
 import os
 import shlex
 
@@ -42,9 +43,23 @@ def line(program: str, **flags) -> str:
     program: its name, such as run_ope.
     **flags: values by name, in their order; empty ones are left out.
   """
-  given = ((flag, str(value)) for flag, value in flags.items())
-  words = [f'--{flag}={shlex.quote(value)}' for flag, value in given if value]
-  return ' '.join([name(program), *words])
+  words = [name(program)]
+  for flag, value in flags.items():
+    if value is True:
+      words.append(f'--{flag}')
+    elif value:
+      words.append(f'--{flag}={shlex.quote(str(value))}')
+  return ' '.join(words)
+
+
+def install(extra: str) -> str:
+  """Returns the command that installs an extra of the package."""
+  if not os.path.isdir(_INSTALLED):
+    return f'pip install -e ".[{extra}]"'
+  needs = metadata.requires('srdice_tf') or []
+  of_extra = [need for need in needs if f'extra == "{extra}"' in need]
+  packages = [need.partition(';')[0].strip() for need in of_extra]
+  return ' '.join(['pip install', *(f'"{package}"' for package in packages)])
 
 
 def of(program: str, arguments: list[str]) -> str:
