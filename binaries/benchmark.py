@@ -5,9 +5,9 @@
 A busy machine slows down both sides of a ratio; still, run it alone.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 from absl import flags
 

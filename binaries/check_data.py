@@ -6,9 +6,9 @@ Exits with 1 if an evaluation of the data would be wrong. Rows are those of a
 file of arrays or a table, else transitions as they were read, counted from 0.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 from absl import flags
 

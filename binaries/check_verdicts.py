@@ -5,9 +5,9 @@
 The runs are those of run_experiment.py --experiment=verdict, or any others.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import os
 

@@ -2,8 +2,8 @@
 
 A binary reads:
 
-    from srdice_tf.logging import quiet
-    quiet.install()  # Before the imports that make noise.
+    from srdice_tf import console
+    console.start(__file__)  # Before the imports that take long.
 
     from absl import flags
     from binaries import cli
@@ -27,18 +27,20 @@ import os
 import re
 import signal
 import sys
-import textwrap
 
 from absl import flags
 
+from binaries import help_page
 from srdice_tf import errors
 from srdice_tf.logging import signals
 
 _Main = Callable[[list[str]], int | None]
 
-_HELP = frozenset(('-h', '-help', '--help', '--helpshort', '--helpfull'))
-# absl's words for a required flag.
-_MISSING = re.compile(r'flag --(\w+)=None: Flag --\1 must have a value.*')
+# Of programs that `console` starts, the first was answered before.
+_HELP = frozenset(('--help', '--helpfull'))
+# absl's words for a required flag, and ours.
+_REQUIRED = re.compile(r'flag --(\w+)=None: Flag --\1 must have a value.*')
+_MISSING = re.compile(r'flag --(\w+) must be given')
 # A field of the library in its messages; not part of a path or of a flag.
 _FIELD = re.compile(r'(?<![\w./=-])(?:[a-z]\w*(?==)|[a-z]+_\w+(?![\w/(]|\.\w))')
 _INTERRUPTED = 'interrupted: the same command resumes'
@@ -87,8 +89,8 @@ def run(main: _Main) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     code = _fail(_INTERRUPTED, 143 if isinstance(error, _Terminated) else 130)
   except flags.Error as error:
-    message = _MISSING.sub(r'flag --\1 must be given', str(error))
-    code = _fail(f'error: {message}', 2)
+    message = _REQUIRED.sub(r'flag --\1 must be given', str(error))
+    code = _fail(f'error: {message}{_example(message)}', 2)
   except errors.UserError as error:
     code = _fail(f'error: {_with_flags(error)}', _WRITTEN.get(type(error), 1))
     if error.details:
@@ -129,7 +131,7 @@ def _leave(code: int):
 
 def _parse_flags_and_call(main: _Main) -> int | None:
   if not _HELP.isdisjoint(sys.argv[1:]):
-    _print_help()
+    help_page.put(help_page.full(_doc(), _own_flags()))
     return 0
   _check_text(sys.argv[1:])
   try:
@@ -176,32 +178,21 @@ def _unknown_flag(name: str) -> str:
   names = [flag.name for flag in _own_flags()]
   near = difflib.get_close_matches(name, names, n=1)
   return f'no flag --{name}; ' + (
-      f'did you mean --{near[0]}?' if near else '--help lists the flags'
+      f'did you mean --{near[0]}?' if near else '--helpfull lists all flags'
   )
 
 
-def _print_help() -> None:
-  try:
-    print(_help_text(), flush=True)
-  except BrokenPipeError:  # Who reads it has seen enough: `--help | head`.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _doc() -> str:
+  return sys.modules['__main__'].__doc__ or ''
 
 
-def _help_text() -> str:
-  """Returns the binary's description and its own flags, not its libraries'."""
-  doc = sys.modules['__main__'].__doc__ or ''
-  lines = [doc.strip(), '', 'Flags:']
-  for flag in _own_flags():
-    is_boolean = isinstance(flag, flags.BooleanFlag)
-    lines.append(f'  --{"[no]" if is_boolean else ""}{flag.name}')
-    default = f' (default: {flag.default})' if flag.default is not None else ''
-    lines += textwrap.wrap(
-        f'{flag.help}{default}',
-        width=80,
-        initial_indent=' ' * 6,
-        subsequent_indent=' ' * 6,
-    )
-  return '\n'.join(lines)
+def _example(message: str) -> str:
+  """Returns the command to try, if the message misses a flag that it has."""
+  missing = _MISSING.match(message)
+  for command in help_page.examples(_doc()) if missing else ():
+    if f'--{missing[1]}=' in command:
+      return f'; try: {command}'
+  return ''
 
 
 def _system_error(error: Exception) -> str | None:

@@ -6,9 +6,9 @@ r"""Collects a data set with the paper's behaviour policy.
 If it is killed, the same command continues and gives the same data set.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import time
 

@@ -5,9 +5,9 @@
 The value is normalised: (1-gamma) E[sum_t gamma^t r_t], a reward per step.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import dataclasses
 import json

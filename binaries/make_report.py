@@ -6,9 +6,9 @@ The page needs no network and no other file; beside it are the figures as PNG
 and the tables as CSV and LaTeX.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import os
 

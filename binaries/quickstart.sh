@@ -7,6 +7,21 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup_venv.sh"
 setup_venv requirements.txt
 cd "$ROOT"
 
-exec "$PYTHON" binaries/run_ope.py --env=Pendulum-v1 \
+RUNS=runs/quickstart
+cat <<TEXT
+What is the policy shipped for Pendulum-v1 worth, judged by logged data alone?
+Collects 50,000 transitions and evaluates by three methods, in two minutes;
+the second time it only reads them.
+
+TEXT
+"$PYTHON" binaries/run_ope.py --env=Pendulum-v1 \
   --algo=linear_srdice,srdice,deep_sr --select=flow --preset=quick \
-  --truth_episodes=100
+  --truth_episodes=100 --output_dir="$RUNS"
+"$PYTHON" binaries/make_report.py --runs="$RUNS"
+cat <<TEXT
+
+Next: another task, data of your own, the paper's experiments:
+  .venv/bin/python binaries/run_ope.py --env=Hopper-v4 --algo=srdice,deep_td
+  .venv/bin/python binaries/check_data.py --data=logs.npz --policy=my_policy/
+  .venv/bin/python binaries/run_experiment.py --list
+TEXT

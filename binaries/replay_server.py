@@ -8,9 +8,9 @@ It saves when a collector asks for it and when it is stopped with Ctrl-C. The
 same command starts it again with the data it had.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import time
 

@@ -7,9 +7,9 @@ features; all trials of a method are trained at once. If the run is killed, the
 same command goes on after the last curve that was finished.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import os
 

@@ -6,9 +6,9 @@ One long data set is collected and cut into parts of whole episodes: episodes
 are independent. Killed at any moment, the same command resumes.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import dataclasses
 import os

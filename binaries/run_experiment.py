@@ -6,18 +6,18 @@
 Killed at any moment, the same command resumes.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import os
-import shlex
 import sys
 
 from absl import flags
 
 from binaries import cli
 from binaries import common_flags
+from srdice_tf import commands
 from srdice_tf.experiments import campaign
 from srdice_tf.experiments import executors
 from srdice_tf.experiments import known_experiments
@@ -80,7 +80,7 @@ def main(_) -> int:
   if _KEEP.value:
     print(f'kept          {campaign.keep(plan)} runs of {len(plan.entries)}')
     return 0
-  command = shlex.join(['python', *sys.argv])
+  command = commands.of(sys.argv[0], sys.argv[1:])
   execute = executors.run_local
   if _EXECUTOR.value == 'ray':
     execute = lambda *args: ray_executor.run_ray(*args, _RAY_ADDRESS.value)

@@ -6,9 +6,9 @@ Killed at any moment, the same command resumes; with more seeds or tasks it
 adds these.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import os
 

@@ -8,9 +8,9 @@ points (snapshots/), and at the end a picture of the curve (curve.png) and a
 SavedModel of the policy (policy/).
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import os
 

@@ -6,6 +6,7 @@ from logged data; `save` and `load` keep a fitted estimator.
 
 import importlib
 
+__version__ = '0.2.0'
 _PUBLIC = {
     'evaluate': 'api',
     'save': 'api',

@@ -94,22 +94,22 @@ def evaluate(
   """
   names, numbers = arguments.names(algos), arguments.Numbers(gamma, seed)
   registry.check_names(names, 'algos')
-  policy, data = logged_arguments.policy_and_data(
+  target, dataset = logged_arguments.policy_and_data(
       policy, data, columns, accept
   )
-  chosen = presets.preset(preset, tasks.has_frames(arguments.specs_of(policy)))
+  chosen = presets.preset(preset, tasks.has_frames(arguments.specs_of(target)))
   chosen = chosen.replace(**arguments.values(hyperparameters))
-  estimators = _make(policy, data, names, numbers, chosen, mdp)
+  estimators = _make(target, dataset, names, numbers, chosen, mdp)
   fit = fitting.Fit(estimators)
   fit.train(show=progress)
   return results.Evaluation(
-      methods=fit.found(support.of_policy(data, policy, seed)),
+      methods=fit.found(support.of_policy(dataset, target, seed)),
       gamma=gamma,
       seed=seed,
-      num_transitions=data.num_transitions,
-      num_episodes=data.num_initial_states,
-      mean_reward=float(np.mean(data.rewards)),
-      logged=returns.of_dataset(data, gamma),
+      num_transitions=dataset.num_transitions,
+      num_episodes=dataset.num_initial_states,
+      mean_reward=float(np.mean(dataset.rewards)),
+      logged=returns.of_dataset(dataset, gamma),
   )
 
 

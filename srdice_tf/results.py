@@ -276,13 +276,13 @@ class Evaluation:
     The first, where there are none; None without verdicts.
     """
     judged = [m for m in self.methods.values() if m.verdict is not None]
-    return min(judged, key=_distance_to_others, default=None)
+    return min(judged, key=_distance_to_others) if judged else None
 
 
 def _distance_to_others(result: MethodResult) -> tuple[bool, float]:
-  found = result.evidence and result.evidence.disagreement
-  is_known = found is not None and math.isfinite(found)
-  return not math.isfinite(result.value), found if is_known else math.inf
+  found = result.evidence.disagreement if result.evidence else None
+  found = math.inf if found is None or math.isnan(found) else found
+  return not math.isfinite(result.value), found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -324,7 +324,7 @@ def to_json(evaluation: Evaluation) -> dict:
   fields = _plain(dataclasses.replace(evaluation, methods={}))
   content = {'version': VERSION, **fields, 'methods': methods}
   best = evaluation.recommended
-  if best is not None:  # Follows from the methods; for those who read JSON.
+  if best and best.verdict:  # Follows from the methods; for JSON's readers.
     content |= {'recommended': best.method, 'grade': best.verdict.grade}
   content = json.loads(json.dumps(content))
   return {**content, 'checksum': _checksum(content)}

@@ -89,7 +89,8 @@ def _render(rule: str, name: str, paths: list[str]) -> str:
     # They start programs, or read the sources themselves.
     targets = {_target_of(path) for path in source_tree.files()}
     attributes['data'] = [
-        'BUILD', 'MODULE.bazel', *REQUIREMENTS, _LOCK, 'pyproject.toml',
+        'BUILD', 'CHANGELOG.md', 'LICENSE', 'MODULE.bazel', 'README.md',
+        *REQUIREMENTS, _LOCK, 'pyproject.toml',
         *sorted(f':{other}' for kind, other in targets if kind != 'py_test'),
     ]
   return _call(rule, **attributes, deps=dependencies)

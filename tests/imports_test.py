@@ -10,13 +10,14 @@ from tests import source_tree
 # What each part of srdice_tf may import. A new part needs a line here.
 _BASE = {
     'errors', 'results', 'finite', 'memory', 'checksums', 'ranges', 'csv_file',
-    'locks', 'limits',
+    'locks', 'limits', 'commands',
 }
 _DATA = _BASE | {'environments', 'policies', 'replay', 'data'}
 _SERVICES = {'logging', 'interrupts', 'config_file', 'checkpoints'}
 _ALLOWED = {
     'srdice_tf': set(),
     'errors': set(),
+    'commands': set(),
     'results': {'errors'},
     'finite': set(),
     'memory': set(),
@@ -27,6 +28,7 @@ _ALLOWED = {
     'limits': {'errors'},
     'logging': _BASE,
     'interrupts': {'logging'},
+    'console': {'commands', 'logging'},
     'config_file': _BASE,
     'checkpoints': _BASE | {'config_file'},
     # Estimation.
@@ -44,7 +46,7 @@ _ALLOWED = {
     'agents': _DATA | _SERVICES | {'networks', 'evaluation'},
 }
 # Reports know results, not how they were found.
-_ALLOWED['reports'] = {'errors', 'results', 'evaluation'}
+_ALLOWED['reports'] = {'errors', 'results', 'commands', 'evaluation'}
 for _part in ('experiments', 'api', 'benchmarks', 'binaries'):
   _ALLOWED[_part] = set(_ALLOWED)  # All above.
 
@@ -106,6 +108,6 @@ def test_only_logging_and_reports_speak(path):
 )
 def test_programs_are_quiet_before_other_imports(path):
   body = [ast.unparse(node) for node in source_tree.tree(path).body]
-  before = body[: body.index('quiet.install()')]
+  before = body[: body.index('console.start(__file__)')]
   imports = [line for line in before if line.startswith(('import', 'from'))]
-  assert imports == ['from srdice_tf.logging import quiet']
+  assert imports == ['from srdice_tf import console']

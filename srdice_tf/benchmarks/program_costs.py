@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 
+from srdice_tf import commands
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.benchmarks import measure
@@ -74,8 +75,9 @@ def _peaks(env_id: str, num_transitions: int, **flags) -> tuple[int, int]:
 def _peak_bytes(binary: str, **flags) -> int:
   """Runs a binary; returns the peak of its resident memory."""
   arguments = [f'--{name}={value}' for name, value in flags.items()]
+  path = os.path.join(commands.directory(), f'{binary}.py')
   process = subprocess.Popen(
-      [sys.executable, f'binaries/{binary}.py', *arguments],
+      [sys.executable, path, *arguments],
       stdout=subprocess.DEVNULL,
       stderr=subprocess.DEVNULL,
   )

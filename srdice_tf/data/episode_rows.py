@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import dataclasses
 
 import numpy as np
+from numpy import typing as npt
 
 from srdice_tf import errors
 from srdice_tf import memory
@@ -26,11 +27,11 @@ class Episode:
       if they are not known.
   """
 
-  observations: np.ndarray
-  actions: np.ndarray
-  rewards: np.ndarray
+  observations: npt.ArrayLike
+  actions: npt.ArrayLike
+  rewards: npt.ArrayLike
   is_terminal: bool
-  log_probabilities: np.ndarray | None = None
+  log_probabilities: npt.ArrayLike | None = None
 
 
 def to_rows(episodes: Iterable[Episode]) -> dict[str, np.ndarray | None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from srdice_tf import commands
 from srdice_tf import errors
 from srdice_tf.data import episode_findings
 from srdice_tf.data import finding
@@ -108,16 +109,19 @@ def check_logged(
   found = find(data, time_limit, accepted)
   wrong = [each for each in found if each.severity == finding.ERROR]
   if wrong:
-    raise errors.at(where, wrong[0].line(), _advice(wrong))
+    raise errors.at(where, wrong[0].line(), _advice(wrong, where))
   return [each.line() for each in found]
 
 
-def _advice(wrong: list[finding.DataFinding]) -> str:
+def _advice(wrong: list[finding.DataFinding], where: str) -> str:
   """Returns what follows the first error in its line."""
   parts = []
   if len(wrong) > 1:
     more = len(wrong) - 1
-    parts.append(f'{more} more error{"s" * (more > 1)}, see check_data.py')
+    parts.append(f'{more} more error{"s" * (more > 1)}')
+  name, _, source = where.partition('=')
+  if name == 'data' and source:
+    parts.append(f'see {commands.line("check_data", data=source)}')
   if wrong[0].name in ACCEPTABLE:
     parts.append(f'if the data are right, accept={wrong[0].name}')
   return '; '.join(parts)

@@ -9,6 +9,7 @@ import os
 
 import pandas as pd
 
+from srdice_tf import commands
 from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import results
@@ -61,8 +62,8 @@ def read(root: str) -> list[run_records.Group]:
     raise errors.UserError(
         'runs',
         root,
-        f'no run is finished there; expected a {result_file.FILE_NAME} below'
-        ' it',
+        f'no run is finished there, none has a {result_file.FILE_NAME}; make'
+        f' one with {commands.line("run_ope", env="Pendulum-v1")}',
     )
   return groups
 

@@ -10,6 +10,7 @@ import difflib
 import os
 from typing import Any
 
+from srdice_tf import commands
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.experiments import grids
@@ -368,10 +369,8 @@ def experiment(name: str) -> Experiment:
   if name in EXPERIMENTS:
     return EXPERIMENTS[name]
   near = difflib.get_close_matches(name, EXPERIMENTS, n=3, cutoff=0.4)
-  words = f'the nearest are {", ".join(near)}' if near else ''
-  raise errors.UserError(
-      'experiment',
-      name,
-      'there is no such experiment; '
-      + (words or f'there are {", ".join(EXPERIMENTS)}'),
-  )
+  others = f'{"the nearest" if near else "there"} are'
+  others += f' {", ".join(near or EXPERIMENTS)}'
+  advice = f'{others}; see {commands.line("run_experiment", list=True)}'
+  expected = f'there is no such experiment; {advice}'
+  raise errors.UserError('experiment', name, expected)

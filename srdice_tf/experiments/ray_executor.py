@@ -10,6 +10,7 @@ import socket
 import time
 import warnings
 
+from srdice_tf import commands
 from srdice_tf import errors
 from srdice_tf.experiments import executors
 from srdice_tf.experiments import jobs
@@ -54,7 +55,7 @@ def _connect(num_workers: int, address: str):
     ray = importlib.import_module('ray')  # An extra of the package.
   except ImportError:
     raise errors.UserError(
-        'executor', 'ray', 'Ray is not installed; pip install "srdice_tf[ray]"'
+        'executor', 'ray', f'Ray is not installed; {commands.install("ray")}'
     ) from None
   options = {
       'runtime_env': {'env_vars': executors.ONE_THREAD},

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 from tf_agents.policies import tf_policy
 
+from srdice_tf import commands
 from srdice_tf import errors
 from srdice_tf.policies import model_policies
 from srdice_tf.policies import policy_requests
@@ -61,7 +62,7 @@ def _session(request: policy_requests.Request):
     raise errors.at(
         request.source,
         'onnxruntime is not installed',
-        'pip install "srdice_tf[onnx]"',
+        commands.install('onnx'),
     ) from None
   options = onnxruntime.SessionOptions()
   options.log_severity_level = 4  # Errors are raised.

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 
+from srdice_tf import commands
 from srdice_tf import errors
 from srdice_tf.policies import array_files
 from srdice_tf.policies import base
@@ -110,8 +111,9 @@ def _not_shipped(env_id: str, agent: str) -> errors.UserError:
   return errors.UserError(
       'env',
       env_id,
-      'no policy is shipped for it; train one with binaries/train_policy.py,'
-      f' agent={agent}, and give its directory as the policy',
+      'no policy is shipped for it; train one with'
+      f' {commands.line("train_policy", env=env_id, agent=agent)}'
+      ' and give its directory as the policy',
   )
 
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import reverb
 
+from srdice_tf import commands
 from srdice_tf import errors
 from srdice_tf import memory
 from srdice_tf.replay import reverb_tables
@@ -48,7 +49,7 @@ class ReplayClient:
           'reverb_address',
           address,
           f"that Reverb server has no table {', '.join(sorted(missing))}; start"
-          ' it with binaries/replay_server.py',
+          f' it with {commands.name("replay_server")}',
       )
 
   @contextlib.contextmanager

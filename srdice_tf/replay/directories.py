@@ -21,6 +21,7 @@ import pathlib
 import shutil
 
 from srdice_tf import checksums
+from srdice_tf import commands
 from srdice_tf import errors
 from srdice_tf import locks
 from srdice_tf.replay import descriptions
@@ -245,7 +246,7 @@ class DatasetDirectory:
           'dataset_dir',
           self.path,
           f'there is no {_JSON}; collect a data set with'
-          ' binaries/collect_dataset.py',
+          f' {commands.name("collect_dataset")}',
       )
     return errors.at(
         self._json_path,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from srdice_tf import commands
 from srdice_tf import errors
 from srdice_tf import memory
 from srdice_tf.replay import clients
@@ -159,7 +160,7 @@ def _expected_counts(client: clients.ReplayClient) -> dict[str, int]:
     raise errors.at(
         f'replay at {client.address}',
         'there are 0 transitions',
-        'collect some with binaries/collect_dataset.py',
+        f'collect some with {commands.name("collect_dataset")}',
     )
   return expected
 

@@ -1,5 +1,6 @@
 """The summary of a policy's training, and a row of the shipped policies."""
 
+from srdice_tf import commands
 from srdice_tf.reports import figures
 
 _LEVELS = ('weak', 'medium', 'good')
@@ -16,6 +17,9 @@ def finish(config, files) -> str:
   figures.plot_returns(picture, curve, f'{config.env_id}, {config.agent}')
   last = curve[-1]
   best = max(curve, key=lambda point: point['mean_return'])
+  command = commands.line(
+      'run_ope', env=config.env_id, policy=files.path('policy')
+  )
   return f"""
 environment   {config.env_id}, {config.agent}, seed {config.seed}
 steps         {last['step']:,.0f} with {last['updates']:,.0f} updates in\
@@ -25,8 +29,7 @@ best          {_return(best)}, at step {best['step']:,.0f}
 policy        {files.path('policy')} (SavedModel, last)
               {files.snapshot(best['step'])} (weights, best)
 curve         {picture}, tensorboard --logdir={files.path('events')}
-next          python binaries/run_ope.py --env={config.env_id}\
- --policy={files.path('policy')}"""
+next          {command}"""
 
 
 def _return(point: dict[str, float]) -> str:

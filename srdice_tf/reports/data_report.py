@@ -4,6 +4,7 @@ import math
 import shlex
 import textwrap
 
+from srdice_tf import commands
 from srdice_tf.reports import tables
 
 WIDTH = 100
@@ -185,9 +186,9 @@ def _next(found) -> str:
       if value
   ]
   if request.policy:
-    words = ['python binaries/run_ope.py', *words, '--algo=srdice']
+    words = [commands.name('run_ope'), *words, '--algo=srdice']
   else:
-    words = ['python binaries/check_data.py', *words, '--policy=...']
+    words = [commands.name('check_data'), *words, '--policy=...']
   return f'{"next":14}{_command(words)}'
 
 

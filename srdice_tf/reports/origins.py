@@ -6,6 +6,7 @@ import os
 import platform
 import shlex
 
+from srdice_tf import commands
 from srdice_tf.reports import report_parts
 from srdice_tf.reports import run_records
 
@@ -54,7 +55,7 @@ def of_runs(group: run_records.Group) -> list[dict]:
   return sorted(found.values(), key=lambda each: -len(each['directories']))
 
 
-def commands(records: Iterable[run_records.RunRecord]) -> list[dict]:
+def run_commands(records: Iterable[run_records.RunRecord]) -> list[dict]:
   """Returns the command of each setting, with its seeds and directories.
 
   Every setting is written out, so that no preset or default matters.
@@ -88,7 +89,7 @@ def _command(config) -> str:
     given['holdout_fraction'] = config['holdout_fraction']
   for fields in config.get('hyperparameters', {}).values():
     given |= fields
-  words = ['python', 'binaries/run_ope.py']
+  words = commands.name('run_ope').split()
   for name, value in given.items():
     if value is None or value == '':
       continue

@@ -119,7 +119,7 @@ def _section(group, frame: pd.DataFrame, name: str) -> dict:
       'figures': [figure for figure in figures if figure],
       'tables': shown,
       'steps': origins.steps_table(group, f'{name}_steps'),
-      'commands': origins.commands(group.records),
+      'commands': origins.run_commands(group.records),
       'origins': origins.of_runs(group),
   }
 

@@ -2,6 +2,7 @@
 
 import textwrap
 
+from srdice_tf import commands
 from srdice_tf.evaluation import log_error
 
 
@@ -25,8 +26,7 @@ episodes      {counts['episodes']:,} begun, {counts['ended_episodes']:,} ended
 mean reward   {counts['mean_reward']:.4f} a step
 returns       {returns}
 time          {seconds:.1f} s
-next          python binaries/evaluate_policy.py --env={env_id}\
- --policy={policy}"""
+next          {commands.line('evaluate_policy', env=env_id, policy=policy)}"""
 
 
 def of_value(
@@ -41,6 +41,10 @@ def of_value(
     noise: what surrounds it.
     seconds: that the roll-outs took.
   """
+  place = f'data/{env_id.replace("/", "_")}'
+  command = commands.line(
+      'collect_dataset', env=env_id, policy=policy, dataset_dir=place
+  )
   return f"""
 environment   {env_id}, policy {policy}, noise {noise}
 value         {_with_error(value)}, (1-gamma)-normalised, gamma {value.gamma}
@@ -50,8 +54,7 @@ roll-outs     {value.num_episodes:,}{_cap(value)} of at most\
  {value.horizon} steps, mean length {value.mean_length:.1f} within the time\
  limit
 time          {seconds:.1f} s
-next          python binaries/collect_dataset.py --env={env_id}\
- --policy={policy} --dataset_dir=data/{env_id.replace('/', '_')}"""
+next          {command}"""
 
 
 def of_truth(value) -> str:

@@ -90,7 +90,7 @@ def test_results_that_are_not_finite_have_an_exit_code(binary):
     ('argument', 'message'),
     [
         ('--sede=3', 'no flag --sede; did you mean --seed?'),
-        ('--xyz', 'no flag --xyz; --help lists the flags'),
+        ('--xyz', 'no flag --xyz; --helpfull lists all flags'),
         (
             '--seed=x',
             "flag --seed=x: invalid literal for int() with base 10: 'x'",
@@ -238,13 +238,13 @@ def test_help_lists_the_flags_of_the_binary_only(binary):
   assert listed == [
       '--env',
       '--gamma',
-      '--num_steps',
-      '--rate',
       '--reverb_address',
-      '--run_dir',
-      '--seed',
       '--server_timeout',
       '--setting',
+      '--rate',
+      '--run_dir',
+      '--num_steps',
+      '--seed',
   ]
   assert '(default: 0.99)' in ' '.join(stdout.split())
   assert '<hard|easy>: Which. (default: hard)' in ' '.join(stdout.split())

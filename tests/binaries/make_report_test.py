@@ -42,6 +42,7 @@ def test_no_runs_are_one_line(tmp_path):
   )
   assert process.returncode == 1
   assert process.stderr == (
-      f'error: --runs={tmp_path}: no run is finished there; expected a'
-      ' result.json below it.\n'
+      f'error: --runs={tmp_path}: no run is finished there, none has a'
+      ' result.json; make one with python binaries/run_ope.py'
+      ' --env=Pendulum-v1.\n'
   )

@@ -214,7 +214,7 @@ def test_an_evaluation_is_refused_in_one_line():
     findings.check_logged(_logged(episodes), 'data=x.npz')
   line = str(caught.value)
   assert line.startswith('data=x.npz: all rewards are 0')
-  assert '1 more error, see check_data.py' in line
+  assert '1 more error; see python binaries/check_data.py --data=x.npz' in line
   assert 'accept=no_rewards' in line and '\n' not in line
   episodes = _episodes()
   episodes[1] = _with(episodes[1], rewards=_set(2, np.nan))

@@ -70,7 +70,7 @@ def test_an_environment_without_one_names_the_command(env_id, agent):
     weights.load_pretrained(env_id, _OBSERVATIONS, action_spec)
   message = str(error.value)
   assert message.startswith(f'env={env_id}: no policy is shipped')
-  command = f'binaries/train_policy.py, agent={agent},'
+  command = f'binaries/train_policy.py --env={env_id} --agent={agent}'
   assert command in message
 
 

@@ -13,6 +13,7 @@ import os
 import numpy as np
 from tf_agents.specs import tensor_spec
 
+from srdice_tf import commands
 from srdice_tf import errors
 from srdice_tf.data import datasets
 from srdice_tf.data import episode_rows
@@ -87,7 +88,7 @@ def _library(directory: str):
     raise errors.at(
         directory,
         f'reading it needs tensorflow_datasets ({error})',
-        "install it with pip install '.[rlds]'",
+        f'install it with {commands.install("rlds")}',
     ) from error
   return tensorflow_datasets
 
