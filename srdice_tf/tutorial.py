@@ -1,4 +1,4 @@
-"""For users of TF-Agents: which checkpoint of an agent is the best?
+"""For users of TF-Agents: finds the best checkpoint of an agent offline.
 
     python -m srdice_tf.tutorial
 
