@@ -3,6 +3,7 @@
 import ast
 import itertools
 import re
+import tomllib
 
 import pandas as pd
 import pytest
@@ -71,6 +72,14 @@ def test_flags_exist(path):
     names = {*documents.FLAG.findall(text)}
     negated = {f'no{name}' for name in names}
     assert names <= every or negated <= every, f'{path}: {text}'
+
+
+def test_commands_are_installed():
+  content = tomllib.loads((_ROOT / 'pyproject.toml').read_text())
+  named = {text for text in documents.spans(documents.README)
+           if re.fullmatch(r'srdice-[\w-]+', text)}
+  assert named
+  assert named <= {*content['project'].get('scripts', named)}
 
 
 def test_methods_and_experiments_are_all_there():
@@ -177,6 +186,35 @@ def test_verdicts_were_as_often_right_as_documents_say():
       f' called do not use are not within 10%; of all {len(rows)},'
       f' {sum(near)} are.' in whole
   )
+
+
+def _sources() -> dict[str, str]:
+  """Returns the text of each class and module of the package, by its name."""
+  found = {}
+  for path in source_tree.files():
+    if path.startswith('srdice_tf/'):
+      text = (_ROOT / path).read_text()
+      found[path.removesuffix('.py').rpartition('/')[2]] = text
+      for node in source_tree.tree(path).body:
+        if isinstance(node, ast.ClassDef):
+          found[node.name] = ast.get_source_segment(text, node)
+  return found
+
+
+def test_names_of_code_exist():
+  """What stands as `Class.name` or `module.name` in a document."""
+  sources, count = _sources(), 0
+  public = (_ROOT / 'srdice_tf/__init__.py').read_text()
+  for path in documents.files():
+    for text in documents.spans(path):
+      found = re.fullmatch(r'(\w+)\.(\w+)(?:\(.*\))?', text)
+      if found and not _FILE.fullmatch(text):
+        owner, name = found.groups()
+        source = public if owner == 'srdice_tf' else sources.get(owner)
+        if source is not None:
+          assert re.search(rf'\b{name}\b', source), f'{path}: {text}'
+          count += 1
+  assert count > 15
 
 
 def _defined(file) -> set[str]:
