@@ -9,6 +9,7 @@ import tensorflow as tf
 from srdice_tf import limits
 from srdice_tf import losses
 from srdice_tf import ranges
+from srdice_tf.estimators import closed_ridge
 from srdice_tf.estimators import config_fields
 from srdice_tf.estimators import gradient_steps
 from srdice_tf.estimators import least_squares
@@ -187,8 +188,22 @@ class Representation(tf.Module):
 
   def ratio_weights(self) -> tf.Tensor:
     """Returns w* [F] in float64: w*.phi is SR-DICE's ratio in closed form."""
-    return self._least_squares.solve(
-        (1.0 - self.problem.gamma) * self.mean_start_successor
+    return self.closed_system().weights(self.config.ridge)
+
+  def closed_system(self, has_mass: bool = False) -> closed_ridge.ClosedSystem:
+    """Returns what w* is solved from, after `prepare_starts`.
+
+    Args:
+      has_mass: whether the ratios are to have the flow of the constant.
+    """
+    means = None
+    if has_mass:
+      means = closed_ridge.flow_means(self.problem, self._features)  # [F]
+    return closed_ridge.ClosedSystem(
+        self._least_squares,
+        (1.0 - self.problem.gamma) * self.mean_start_successor,
+        means,
+        self.problem.gamma,
     )
 
   def reward_weights(self) -> tf.Tensor:

@@ -58,6 +58,8 @@ class _Table(tf.Module):
     num_actions = inputs.shape[1] - self._num_states
     return tf.gather(self._table, states * num_actions + actions)[:, None]
 
+  of_members = __call__
+
 
 @pytest.fixture(scope='module')
 def mdp():
@@ -79,7 +81,7 @@ def _value(mdp, ratio, q, **changes):
       mdp.problem, dr_ratio='linear_srdice', **changes
   ).values()
   made._parts[0] = made._parts[0]._replace(
-      ratio=_Table(ratio, mdp), value_function=_Table(q, mdp)
+      ratios=(_Table(ratio, mdp),), value_function=_Table(q, mdp)
   )
   made._sum_up()
   return float(made.estimate())
@@ -161,8 +163,8 @@ def test_folds_are_fitted_to_the_others(problem):
   rows = np.concatenate([part.rows for part in dr._parts])
   assert sorted(rows) == list(range(problem.size))
   first = dr._parts[0]
-  assert first.ratio.problem.num_starts == 6
-  alone = first.ratio.problem.rewards.numpy()
+  assert first.ratios[0].problem.num_starts == 6
+  alone = first.ratios[0].problem.rewards.numpy()
   is_even = problem.episodes.numpy() % 2 == 0
   np.testing.assert_array_equal(alone, problem.rewards.numpy()[~is_even])
   np.testing.assert_array_equal(
