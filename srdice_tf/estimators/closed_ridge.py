@@ -43,8 +43,10 @@ class ClosedSystem(NamedTuple):
 
 
 def flow_means(problem: problems.Problem, features: tf.Tensor) -> tf.Tensor:
-  """Returns E[(1-gamma not_done) phi] [F]: ratios w.phi have the flow of the
-  constant if its product with w is 1-gamma."""
+  """Returns E[(1-gamma not_done) phi] [F].
+
+  Ratios w.phi have the flow of the constant if w times it is 1-gamma.
+  """
   ends = 1.0 - problem.gamma * problem.not_done  # [n]
   return least_squares.mean_product(features, ends)
 
