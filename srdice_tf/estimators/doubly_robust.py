@@ -236,11 +236,23 @@ class DoublyRobust(interface.Estimator):
     residual = flow_test.residual(self.ratios())
     return interface.FlowScore(residual, interface.CROSS_FIT)
 
+  def value_range(self) -> value_range.ValueRange:
+    """Returns where the value may lie, by all that is at hand."""
+    interval = self.interval()
+    error = interval and interval.standard_error
+    return value_range.around(
+        float(self.estimate()), error, self._sums.numpy()
+    )
+
   def details(self):
     start = (1.0 - self.problem.gamma) * float(tf.reduce_mean(self._values))
+    found = self.value_range()
     return {
         'value_term': start,
         'correction': float(tf.reduce_mean(self._terms)),
+        'range_low': found.low,
+        'range_high': found.high,
+        'range_disagreement': found.disagreement,
     }
 
   def lines(self):
@@ -249,7 +261,10 @@ class DoublyRobust(interface.Estimator):
         f'{self.NAME}: {self.config.dr_value} says {found["value_term"]:.5g},'
         f' the ratios of {self.config.dr_ratio} correct it by'
         f' {found["correction"]:+.5g}; for another reward it needs a Q of that'
-        ' reward'
+        ' reward',
+        f'{self.NAME}: range {found["range_low"]:.5g} to'
+        f' {found["range_high"]:.5g}, from its bootstrap and from what other'
+        ' ratios and values say; no 95% interval',
     ]
 
 
