@@ -17,6 +17,7 @@ from srdice_tf.benchmarks import data_costs
 from srdice_tf.benchmarks import frame_step_costs
 from srdice_tf.benchmarks import linear_costs
 from srdice_tf.benchmarks import program_costs
+from srdice_tf.benchmarks import robust_costs
 from srdice_tf.benchmarks import step_costs
 
 _GROUPS = {
@@ -31,6 +32,8 @@ _GROUPS = {
         'ALE/Pong-v5', max(2 * n // 5, 1)
     ),
     'steps': lambda n: step_costs.steps(num_transitions=n),
+    'dr': lambda n: robust_costs.summing(n)
+    + robust_costs.value_members(n, num_members=5),
     'frames': lambda n: frame_step_costs.steps(max(n // 50, 100)),
     'td3': lambda n: agent_costs.learning('HalfCheetah-v4')
     + agent_costs.updating('HalfCheetah-v4')

@@ -30,6 +30,18 @@ def mean_squared_error(prediction, target) -> tf.Tensor:
   return tf.reduce_mean(tf.math.squared_difference(prediction, target))
 
 
+def weighted_squared_error(prediction, target, weights) -> tf.Tensor:
+  """Returns E[weight (prediction - target)^2], summed over M predictions.
+
+  Args:
+    prediction: [B, M].
+    target: [B, M].
+    weights: [B, M].
+  """
+  squares = tf.math.squared_difference(prediction, target)  # [B, M]
+  return tf.reduce_sum(tf.reduce_mean(weights * squares, axis=0))
+
+
 def encoder_decoder_loss(errors, weights) -> tf.Tensor:
   """lambda_s' MSE(s') + lambda_a MSE(a) + lambda_r MSE(r) + ...
 

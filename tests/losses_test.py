@@ -18,6 +18,16 @@ def test_mean_squared_error_is_a_mean_over_elements_without_a_half():
   assert float(error) == pytest.approx((1.0 + 4.0) / 2.0)
 
 
+def test_weighted_squared_error_is_a_mean_over_rows_and_a_sum_over_members():
+  error = losses.weighted_squared_error(
+      _tensor([1.0, 2.0], [3.0, 4.0]),
+      _tensor([0.0, 0.0], [1.0, 1.0]),
+      _tensor([2.0, 0.0], [1.0, 3.0]),
+  )
+  first, second = (2.0 * 1.0 + 1.0 * 4.0) / 2, (0.0 + 3.0 * 9.0) / 2
+  assert float(error) == pytest.approx(first + second)
+
+
 def test_encoder_decoder_loss():
   weights = {'next_state': 1.0, 'action': 4.0, 'reward': 0.1, 'feature': 0.5}
   loss = losses.encoder_decoder_loss(

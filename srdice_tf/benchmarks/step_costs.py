@@ -41,7 +41,7 @@ class _Pass(NamedTuple):
 
 def steps(env_id: str = _ENV_ID, num_transitions: int = 50_000):
   """Returns ratios of step times; the data are random numbers."""
-  problem = _problem(env_id, num_transitions)
+  problem = random_problem(env_id, num_transitions)
   config = presets.preset('paper', is_frames=False)
   estimators = registry.make_estimators(
       [
@@ -76,7 +76,7 @@ def steps(env_id: str = _ENV_ID, num_transitions: int = 50_000):
           f'{1e3 * taken:.2f} and {1e3 * successor:.2f} ms',
       )
   )
-  taken = _solving(by_name['srdice_closed'])
+  taken = solving(by_name['srdice_closed'])
   seconds['srdice_closed'] = taken, 0.0
   lines.append(
       measure.at_most(
@@ -87,7 +87,7 @@ def steps(env_id: str = _ENV_ID, num_transitions: int = 50_000):
   return lines + _wall_times(estimators, seconds)
 
 
-def _problem(env_id: str, size: int):
+def random_problem(env_id: str, size: int):
   """A data set of random numbers with the shapes of an environment's."""
   env = environments.load(env_id)
   specs = env.observation_spec(), env.action_spec()
@@ -189,7 +189,7 @@ def repeat(operations):
   return training.compile_steps(step)
 
 
-def _solving(phase: phases.Phase) -> float:
+def solving(phase: phases.Phase) -> float:
   """Returns the seconds of a closed form over features that are there."""
   phase.prepare()
   begun = time.perf_counter()

@@ -21,6 +21,7 @@ from srdice_tf.estimators import phases
 from srdice_tf.estimators import problems
 from srdice_tf.estimators import random_streams
 from srdice_tf.evaluation import intervals
+from srdice_tf.evaluation import value_range
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +34,8 @@ class DoublyRobustConfig(config_fields.Bootstrap, config_fields.NextActions):
     dr_value: Method whose value function dr takes.
     dr_folds: Parts of the episodes of dr: ratios and values of each are those
       that were fitted to the others; 1 fits and sums over all.
+    dr_range_ratios: Further methods with density ratios, separated by commas,
+      whose sums the range of dr has to hold too.
     dr_normalised: Whether dr divides its ratios by a number, so that they have
       the mass that they must have.
   """
@@ -40,7 +43,14 @@ class DoublyRobustConfig(config_fields.Bootstrap, config_fields.NextActions):
   dr_ratio: str = 'srdice_lstd'
   dr_value: str = ranges.one_of(('deep_td',), 'deep_td')
   dr_folds: int = ranges.between(1, 10, 1)
+  dr_range_ratios: str = ''
   dr_normalised: bool = False
+
+  @property
+  def ratio_methods(self) -> tuple[str, ...]:
+    """Names of all methods whose ratios are taken; the estimate's first."""
+    others = (name.strip() for name in self.dr_range_ratios.split(','))
+    return tuple(dict.fromkeys((self.dr_ratio, *filter(None, others))))
 
 
 class _Part(NamedTuple):
@@ -50,14 +60,14 @@ class _Part(NamedTuple):
     problem: of these episodes.
     rows: [B] which transitions of the whole problem they have.
     starts: [K] which of its start states.
-    ratio: the estimator of the ratios.
-    value_function: Q.
+    ratios: the estimators of the ratios, [J]; the first is of the estimate.
+    value_function: Q, by K networks; the first is of the estimate.
   """
 
   problem: problems.Problem
   rows: np.ndarray
   starts: np.ndarray
-  ratio: interface.Estimator
+  ratios: tuple[interface.Estimator, ...]
   value_function: tf.Module
 
 
@@ -77,6 +87,12 @@ class DoublyRobust(interface.Estimator):
     self._terms = _zeros(problem.size, 'terms')  # [n]
     self._ratios = _zeros(problem.size, 'ratios')  # [n]
     self._values = _zeros(problem.num_starts, 'start_values')  # [m]
+    self._sums = tf.Variable(
+        tf.zeros([0, 0], tf.float64),
+        trainable=False,
+        shape=[None, None],
+        name='sums',
+    )  # [K + 1, J + 1]
     self.phases = (
         *dict.fromkeys(trained),
         phases.Phase(
@@ -90,7 +106,7 @@ class DoublyRobust(interface.Estimator):
 
   @classmethod
   def other_methods(cls, config):
-    return (config.dr_ratio,)
+    return config.ratio_methods
 
   def _make_parts(self):
     """Yields each part, and the phases that train it."""
@@ -113,37 +129,46 @@ class DoublyRobust(interface.Estimator):
       yield self._part(scored, rows, numbers[is_here], fitted, f'_fold{fold}')
 
   def _part(self, problem, rows, starts, shared, suffix: str):
-    ratio = shared.method(self.config.dr_ratio)
-    if not ratio.HAS_RATIOS:
-      raise errors.UserError(
-          'dr_ratio', self.config.dr_ratio, 'this method has no density ratios'
-      )
-    part = _Part(problem, rows, starts, ratio, shared.value_function)
-    made = (*ratio.phases, *part.value_function.phases)
+    names = self.config.ratio_methods
+    ratios = tuple(map(shared.method, names))  # [J]
+    for name, ratio in zip(names, ratios):
+      if not ratio.HAS_RATIOS:
+        field = 'dr_ratio' if ratio is ratios[0] else 'dr_range_ratios'
+        raise errors.UserError(field, name, 'this method has no density ratios')
+    part = _Part(problem, rows, starts, ratios, shared.value_function)
+    made = [phase for ratio in ratios for phase in ratio.phases]
+    made += part.value_function.phases
     return part, [p._replace(name=f'{p.name}{suffix}') for p in made]
 
   def _sum_up(self):
     """Computes all terms by one pass over the data."""
-    ratios = np.zeros(self.problem.size)  # [n]
-    differences = np.zeros(self.problem.size)  # [n]
-    values = np.zeros(self.problem.num_starts)  # [m]
+    size, num_starts = self.problem.size, self.problem.num_starts
+    ratios = np.zeros([size, len(self.config.ratio_methods)])  # [n, J]
+    num_members = self.shared.hyperparameters['value_members']
+    differences = np.zeros([size, num_members])  # [n, K]
+    values = np.zeros([num_starts, num_members])  # [m, K]
     for part in self._parts:
-      ratios[part.rows] = part.ratio.ratio_of(part.problem)()
-      found = self._q_of(part)
-      differences[part.rows], values[part.starts] = found
+      for column, ratio in zip(ratios.T, part.ratios):
+        column[part.rows] = ratio.ratio_of(part.problem)()
+      differences[part.rows], values[part.starts] = self._q_of(part)
     if self.config.dr_normalised:
-      ratios *= self._mass_factor(ratios)
-    self._ratios.assign(ratios)
-    self._terms.assign(ratios * differences)
-    self._values.assign(values)
-    return {'mean_difference': tf.reduce_mean(differences)}
+      ratios *= [self._mass_factor(column) for column in ratios.T]
+    self._ratios.assign(ratios[:, 0])
+    self._terms.assign(ratios[:, 0] * differences[:, 0])
+    self._values.assign(values[:, 0])
+    rewards = self.problem.rewards.numpy().astype(np.float64)  # [n]
+    start = (1.0 - self.problem.gamma) * values.mean(0)  # [K]
+    self._sums.assign(value_range.all_sums(ratios, differences, start, rewards))
+    return {'mean_difference': differences[:, 0].mean()}
 
   def _q_of(self, part: _Part) -> tuple[np.ndarray, np.ndarray]:
-    """Returns r + gamma not_done Q(s', a') - Q(s, a) [B], and Q(s0, a0) [K]."""
-    problem = part.problem
-    q = lambda inputs: part.value_function(inputs)[:, 0]  # [B]
+    """Returns r + gamma not_done Q(s', a') - Q(s, a) [B, K], Q(s0, a0) [S, K].
+
+    Each of all K networks.
+    """
+    problem, q = part.problem, part.value_function.of_members  # [B, K]
     rng = random_streams.generator(self.seed, self.NAME)
-    now = problem.over_data(q)().numpy()  # [B]
+    now = problem.over_data(q)().numpy()  # [B, K]
     if problem.has_vectors:
       after, start = self._expected(problem, q, rng)
     else:
@@ -154,18 +179,18 @@ class DoublyRobust(interface.Estimator):
           lambda index: q(problem.start_inputs(index, rng)),
           problem.num_starts,
       )
-    not_done = problem.not_done.numpy().astype(np.float64)
-    after = problem.gamma * not_done * after.numpy()
-    return problem.rewards.numpy() + after - now, start.numpy()
+    not_done = problem.not_done.numpy().astype(np.float64)  # [B]
+    after = problem.gamma * not_done[:, None] * after.numpy()  # [B, K]
+    return problem.rewards.numpy()[:, None] + after - now, start.numpy()
 
   def _expected(self, problem, q, rng) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns E_a'[Q(s', a')] [n] and E_a0[Q(s0, a0)] [m]."""
+    """Returns E_a'[Q(s', a')] [n, K] and E_a0[Q(s0, a0)] [m, K]."""
     support = action_expectations.Expectations(
         problem, self.config.linear_next_actions, rng
     )
     mean = lambda index, supports: action_expectations.expected(
-        lambda inputs: q(inputs)[:, None], supports(index)
-    )[:, 0]
+        q, supports(index)
+    )
     return (
         problem.map_rows(
             lambda index: mean(index, support.next_support), problem.size
@@ -204,18 +229,30 @@ class DoublyRobust(interface.Estimator):
   def flow_residual(self):
     """Returns that of the ratios."""
     if self.config.dr_folds == 1:
-      return self._parts[0].ratio.flow_residual()
+      return self._parts[0].ratios[0].flow_residual()
     flow_test = self.shared.flow_test
     if flow_test is None or self.shared.held_out is not None:
       return None
     residual = flow_test.residual(self.ratios())
     return interface.FlowScore(residual, interface.CROSS_FIT)
 
+  def value_range(self) -> value_range.ValueRange:
+    """Returns where the value may lie, by all that is at hand."""
+    interval = self.interval()
+    error = interval and interval.standard_error
+    return value_range.around(
+        float(self.estimate()), error, self._sums.numpy()
+    )
+
   def details(self):
     start = (1.0 - self.problem.gamma) * float(tf.reduce_mean(self._values))
+    found = self.value_range()
     return {
         'value_term': start,
         'correction': float(tf.reduce_mean(self._terms)),
+        'range_low': found.low,
+        'range_high': found.high,
+        'range_disagreement': found.disagreement,
     }
 
   def lines(self):
@@ -224,7 +261,10 @@ class DoublyRobust(interface.Estimator):
         f'{self.NAME}: {self.config.dr_value} says {found["value_term"]:.5g},'
         f' the ratios of {self.config.dr_ratio} correct it by'
         f' {found["correction"]:+.5g}; for another reward it needs a Q of that'
-        ' reward'
+        ' reward',
+        f'{self.NAME}: range {found["range_low"]:.5g} to'
+        f' {found["range_high"]:.5g}, from its bootstrap and from what other'
+        ' ratios and values say; no 95% interval',
     ]
 
 

@@ -5,7 +5,11 @@ Deep SR's solves G w = E[r phi]. Both estimates are the same bilinear form of
 G^-1, which is theorem 4.
 """
 
+import copy
+
 import numpy as np
+from scipy import linalg
+from scipy import optimize
 import tensorflow as tf
 
 from srdice_tf import errors
@@ -27,28 +31,73 @@ class LeastSquares:
     Raises:
       UserError: if the matrix is singular.
     """
-    size, num_features = features.shape
-    gram = tf.zeros([num_features, num_features], tf.float64)
-    for begin in range(0, size, _CHUNK):
-      chunk = tf.cast(features[begin : begin + _CHUNK], tf.float64)
-      gram += tf.matmul(chunk, chunk, transpose_a=True)
-    gram /= size
-    scale = tf.linalg.trace(gram) / num_features
-    # ReLU features may be 0 for all data, and G singular without the ridge.
-    gram += ridge * scale * tf.eye(num_features, dtype=tf.float64)
-    self._factor = tf.linalg.cholesky(gram)  # [F, F]; NaN if singular.
-    if np.isfinite(gram).all() and not np.isfinite(self._factor).all():
-      raise errors.UserError(
-          'ridge',
-          ridge,
-          f'the matrix of {num_features} features is singular; try a larger'
-          ' one, such as 1e-6',
-      )
+    self._gram = gram_of(features)
+    self._factor = _factor(self._gram, ridge)
+
+  def with_ridge(self, ridge: float) -> 'LeastSquares':
+    """Returns the same with another ridge, without another sum."""
+    other = copy.copy(self)
+    other._factor = _factor(self._gram, ridge)
+    return other
 
   def solve(self, right_side: tf.Tensor) -> tf.Tensor:
     """Returns G^-1 b [F] in float64 of b [F]."""
     right_side = tf.cast(right_side, tf.float64)[:, None]
     return tf.linalg.cholesky_solve(self._factor, right_side)[:, 0]
+
+  def solve_with(
+      self, right_side: tf.Tensor, means: tf.Tensor, total: float
+  ) -> tf.Tensor:
+    """Returns the minimum w [F] of 1/2 w.G w - b.w with means.w = total.
+
+    It differs from G^-1 b by a multiple of G^-1 means, however near the
+    features are to each other. If all means are 0, it is G^-1 b.
+    """
+    free = self.solve(right_side)  # [F]
+    direction = self.solve(means)  # [F]
+    means = tf.cast(means, tf.float64)
+    missing = total - tf.tensordot(means, free, 1)
+    step = tf.math.divide_no_nan(missing, tf.tensordot(means, direction, 1))
+    return free + step * direction
+
+  def solve_nonnegative(self, right_side: tf.Tensor) -> np.ndarray:
+    """Returns the minimum w [F] of 1/2 w.G w - b.w with no w below 0.
+
+    Features of ReLU are not negative, so that neither is w.phi.
+    """
+    # With G = L L^T it is the nearest to L^-1 b among all L^T w.
+    factor = self._factor.numpy()
+    right_side = np.asarray(right_side, np.float64)
+    target = linalg.solve_triangular(factor, right_side, lower=True)
+    w, _ = optimize.nnls(factor.T, target)
+    return w
+
+
+def gram_of(features: tf.Tensor) -> tf.Tensor:
+  """Returns E[phi phi^T] [F, F] of features [n, F], in float64."""
+  size, num_features = features.shape
+  gram = tf.zeros([num_features, num_features], tf.float64)
+  for begin in range(0, size, _CHUNK):
+    chunk = tf.cast(features[begin : begin + _CHUNK], tf.float64)
+    gram += tf.matmul(chunk, chunk, transpose_a=True)
+  return gram / size
+
+
+def _factor(gram: tf.Tensor, ridge: float) -> tf.Tensor:
+  """Returns the factor [F, F] of G with a ridge."""
+  num_features = gram.shape[0]
+  scale = tf.linalg.trace(gram) / num_features
+  # ReLU features may be 0 for all data, and G singular without the ridge.
+  gram += ridge * scale * tf.eye(num_features, dtype=tf.float64)
+  factor = tf.linalg.cholesky(gram)  # [F, F]; NaN if singular.
+  if np.isfinite(gram).all() and not np.isfinite(factor).all():
+    raise errors.UserError(
+        'ridge',
+        ridge,
+        f'the matrix of {num_features} features is singular; try a larger'
+        ' one, such as 1e-6',
+    )
+  return factor
 
 
 def mean_product(features: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:

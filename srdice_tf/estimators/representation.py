@@ -3,11 +3,13 @@
 import dataclasses
 import functools
 
+import numpy as np
 import tensorflow as tf
 
 from srdice_tf import limits
 from srdice_tf import losses
 from srdice_tf import ranges
+from srdice_tf.estimators import closed_ridge
 from srdice_tf.estimators import config_fields
 from srdice_tf.estimators import gradient_steps
 from srdice_tf.estimators import least_squares
@@ -33,6 +35,9 @@ class RepresentationConfig(
     next_state_weight: Weight of the next state in the encoder-decoder's loss.
     action_weight: Weight of the action in the encoder-decoder's loss.
     reward_weight: Weight of the reward in the encoder-decoder's loss.
+    standardise_rewards: Whether the encoder-decoder learns rewards less their
+      mean, divided by their standard deviation, so that reward_weight means the
+      same whatever the unit of the reward.
     feature_weight: Weight of mean(phi^2) in the encoder-decoder's loss, on
       frames.
     mask_terminal_frame: Whether the encoder-decoder ignores the frame after a
@@ -45,6 +50,7 @@ class RepresentationConfig(
   next_state_weight: float = ranges.at_least(0, 1.0)
   action_weight: float = ranges.at_least(0, 1.0)
   reward_weight: float = ranges.at_least(0, 0.1)
+  standardise_rewards: bool = False
   feature_weight: float = ranges.at_least(0, 0.1)
   mask_terminal_frame: bool = True
   ridge: float = ranges.at_least(0, 1e-6)
@@ -182,13 +188,33 @@ class Representation(tf.Module):
 
   def ratio_weights(self) -> tf.Tensor:
     """Returns w* [F] in float64: w*.phi is SR-DICE's ratio in closed form."""
-    return self._least_squares.solve(
-        (1.0 - self.problem.gamma) * self.mean_start_successor
+    return self.closed_system().weights(self.config.ridge)
+
+  def closed_system(self, has_mass: bool = False) -> closed_ridge.ClosedSystem:
+    """Returns what w* is solved from, after `prepare_starts`.
+
+    Args:
+      has_mass: whether the ratios are to have the flow of the constant.
+    """
+    means = None
+    if has_mass:
+      means = closed_ridge.flow_means(self.problem, self._features)  # [F]
+    return closed_ridge.ClosedSystem(
+        self._least_squares,
+        (1.0 - self.problem.gamma) * self.mean_start_successor,
+        means,
+        self.problem.gamma,
     )
 
   def reward_weights(self) -> tf.Tensor:
     """Returns w [F] in float64: w.phi is the least-squares fit of r."""
     return self._least_squares.solve(self._mean_reward_features)
+
+  @functools.cached_property
+  def _reward_scale(self) -> tuple[float, float]:
+    """Mean and standard deviation of the data's rewards; 1 for a constant."""
+    rewards = self.problem.rewards.numpy().astype(np.float64)  # [n]
+    return float(rewards.mean()), float(rewards.std()) or 1.0
 
   def _encoder_step(self):
     config = self.config
@@ -199,6 +225,9 @@ class Representation(tf.Module):
         'feature': config.feature_weight,
     }
     batch = self.problem.sample(config.batch_size, self._rng)
+    if config.standardise_rewards:
+      centre, width = self._reward_scale
+      batch = batch._replace(rewards=(batch.rewards - centre) / width)
     loss = gradient_steps.gradient_step(
         self._encoder_optimizer,
         self._encoder.trainable_variables,

@@ -99,22 +99,26 @@ def of_terms(
   Args:
     terms: [n] of the transitions.
     episodes: [n] the number of each transition's episode.
-    starts: [E] of the episodes; None for 0.
+    starts: [m] of the episodes by their number, also of those without
+      transitions; None for 0.
     num_draws: number of bootstrap draws.
     seed: seed of the draws.
     count: counts the draws.
   """
-  _, index = np.unique(episodes, return_inverse=True)
-  sums = np.bincount(index, terms)  # [E]
-  counts = np.bincount(index).astype(np.float64)  # [E]
-  size = len(sums)
-  starts = np.zeros(size) if starts is None else starts
+  if starts is None:
+    _, episodes = np.unique(episodes, return_inverse=True)
+    starts = np.zeros(episodes.max() + 1)
+  size = max(int(episodes.max()) + 1, len(starts))
+  sums = np.bincount(episodes, terms, size)  # [E]
+  counts = np.bincount(episodes, minlength=size).astype(np.float64)  # [E]
   rng = np.random.default_rng(seed)
   draws = np.zeros(num_draws)
   for number in count(num_draws):  # One by one, to save memory.
     weights = rng.multinomial(size, np.full(size, 1.0 / size))  # [E]
-    draws[number] = (weights @ sums) / (weights @ counts)
-    draws[number] += weights @ starts / size
+    begun = weights[: len(starts)]  # [m]
+    with np.errstate(invalid='ignore'):  # Without transitions it is left out.
+      draws[number] = (weights @ sums) / (weights @ counts)
+      draws[number] += begun @ starts / begun.sum()
   return of_draws(float(terms.mean() + starts.mean()), draws, size)
 
 

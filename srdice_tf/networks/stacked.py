@@ -1,5 +1,6 @@
 """Many small networks of the same shape that are trained together."""
 
+from collections.abc import Callable
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from srdice_tf.networks import layers
 
 
 class StackedMLP(tf.Module):
-  """N perceptrons with tanh, from [..., inputs] to [N, ..., outputs].
+  """N perceptrons, by default with tanh, from [B, inputs] to [N, B, outputs].
 
   The weights of a layer are one tensor [N, inputs, outputs], so that a layer of
   all networks is one product.
@@ -22,8 +23,10 @@ class StackedMLP(tf.Module):
       hidden_units: Sequence[int],
       num_outputs: int,
       rng: np.random.Generator,
+      activation: Callable[[tf.Tensor], tf.Tensor] = tf.tanh,
   ):
     super().__init__(name='stacked_mlp')
+    self._activation = activation
     self._kernels, self._biases = [], []
     fan_in = num_inputs
     for units in (*hidden_units, num_outputs):
@@ -38,6 +41,6 @@ class StackedMLP(tf.Module):
     outputs = inputs
     for i, (kernel, bias) in enumerate(zip(self._kernels, self._biases)):
       if i:
-        outputs = tf.tanh(outputs)
+        outputs = self._activation(outputs)
       outputs = tf.matmul(outputs, kernel) + bias
     return outputs

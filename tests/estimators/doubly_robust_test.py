@@ -58,6 +58,8 @@ class _Table(tf.Module):
     num_actions = inputs.shape[1] - self._num_states
     return tf.gather(self._table, states * num_actions + actions)[:, None]
 
+  of_members = __call__
+
 
 @pytest.fixture(scope='module')
 def mdp():
@@ -79,7 +81,7 @@ def _value(mdp, ratio, q, **changes):
       mdp.problem, dr_ratio='linear_srdice', **changes
   ).values()
   made._parts[0] = made._parts[0]._replace(
-      ratio=_Table(ratio, mdp), value_function=_Table(q, mdp)
+      ratios=(_Table(ratio, mdp),), value_function=_Table(q, mdp)
   )
   made._sum_up()
   return float(made.estimate())
@@ -161,8 +163,8 @@ def test_folds_are_fitted_to_the_others(problem):
   rows = np.concatenate([part.rows for part in dr._parts])
   assert sorted(rows) == list(range(problem.size))
   first = dr._parts[0]
-  assert first.ratio.problem.num_starts == 6
-  alone = first.ratio.problem.rewards.numpy()
+  assert first.ratios[0].problem.num_starts == 6
+  alone = first.ratios[0].problem.rewards.numpy()
   is_even = problem.episodes.numpy() % 2 == 0
   np.testing.assert_array_equal(alone, problem.rewards.numpy()[~is_even])
   np.testing.assert_array_equal(
@@ -172,7 +174,34 @@ def test_folds_are_fitted_to_the_others(problem):
   assert dr.flow_residual().scored_on == 'cross-fit'
 
 
+def test_range_holds_what_others_say(problem):
+  """Those of another ratio, of other networks, and of each part alone."""
+  made = _fit(
+      problem,
+      ('dr', 'srdice_lstd', 'srdice_closed', 'deep_td'),
+      dr_range_ratios='srdice_closed, srdice_lstd',
+      value_members=2,
+      value_member_units=8,
+  )
+  dr = made['dr']
+  sums = dr._sums.numpy()
+  assert sums.shape == (3, 3)
+  assert sums[0, 0] == pytest.approx(float(dr.estimate()))
+  assert sums[2, 0] == pytest.approx(float(made['srdice_lstd'].estimate()))
+  assert sums[2, 1] == pytest.approx(float(made['srdice_closed'].estimate()))
+  assert sums[0, 2] == pytest.approx(float(made['deep_td'].estimate()), rel=0.1)
+  assert len(np.unique(sums[:2, :2])) == 4
+  found = dr.details()
+  assert found['range_low'] <= np.nanmin(sums)
+  assert np.nanmax(sums) <= found['range_high']
+  low, high, _ = dr.interval()
+  assert found['range_low'] < low < high < found['range_high']
+  assert 'no 95% interval' in dr.lines()[1]
+
+
 def test_bad_settings(problem):
+  with pytest.raises(errors.UserError, match='dr_range_ratios=deep_td.*no den'):
+    _make(problem, dr_range_ratios='deep_td')
   with pytest.raises(errors.UserError, match='dr_ratio=deep_td.*no density'):
     _make(problem, dr_ratio='deep_td')
   with pytest.raises(errors.UserError, match='nonsense.*no such estimator'):

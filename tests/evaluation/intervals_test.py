@@ -100,3 +100,17 @@ def test_the_mean_of_three_seeds_is_held_as_often_as_it_says():
     low, high = intervals.over_seeds(rng.normal(1.0, 1.0, 3), [None] * 3)
     held += low <= 1.0 <= high
   assert 0.93 <= held / 1000 <= 0.97
+
+
+def test_an_episode_may_have_a_start_and_no_transitions():
+  """As the last one, if collecting ends right after its reset."""
+  rng = np.random.default_rng(0)
+  terms, episodes = rng.normal(size=60), np.arange(60) // 3  # 20 episodes
+  starts = np.append(rng.normal(size=20), 0.3)
+  found = intervals.of_terms(terms, episodes, starts, 2_000)
+  assert found.low < terms.mean() + starts.mean() < found.high
+  error = np.hypot(
+      np.std(terms.reshape(20, 3).mean(1)) / np.sqrt(20),
+      np.std(starts) / np.sqrt(21),
+  )
+  assert found.standard_error == pytest.approx(error, rel=0.25)
