@@ -185,7 +185,7 @@ class MethodResult:
     lines: the same as a person reads them.
     trials: the settings that were tried, the best first.
     curve: the estimates while it was trained.
-    evidence: what speaks for or against it; None in results of before.
+    evidence: what speaks for or against it; None if nobody looked.
     verdict: whether it can be used; None likewise.
     ratios: [n] density ratios of the transitions; None without ratios. Not
       part of result.json, nor is the next.

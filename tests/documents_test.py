@@ -204,7 +204,10 @@ def _sources() -> dict[str, str]:
 def test_names_of_code_exist():
   """What stands as `Class.name` or `module.name` in a document."""
   sources, count = _sources(), 0
-  public = (_ROOT / 'srdice_tf/__init__.py').read_text()
+  public = ''.join(
+      (_ROOT / path).read_text()
+      for path in ('srdice_tf/__init__.py', 'pyproject.toml')
+  )
   for path in documents.files():
     for text in documents.spans(path):
       found = re.fullmatch(r'(\w+)\.(\w+)(?:\(.*\))?', text)
