@@ -5,9 +5,9 @@
 A range is what dr says beside its estimate; see srdice_tf/estimators/README.md.
 """
 
-from srdice_tf.logging import quiet
+from srdice_tf import console
 
-quiet.install()
+console.start(__file__)
 
 import os
 

@@ -11,7 +11,7 @@ import pytest
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import costs
-from srdice_tf.experiments import grids
+from srdice_tf.experiments import known_experiments
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import tasks
 from tests import documents
@@ -91,7 +91,7 @@ def test_methods_and_experiments_are_all_there():
   assert {*re.findall(r'`(\w+)`', methods)} >= {*registry.ESTIMATORS}
   assert {*re.findall(r'^\| `(\w+)`', methods, re.M)} <= {*registry.ESTIMATORS}
   own = {'coverage', 'linear_study', 'verdict'}  # Not the paper's.
-  assert {*re.findall(r'`(\w+)`', figures)} == {*grids.EXPERIMENTS} - own
+  assert {*re.findall(r'`(\w+)`', figures)} == {*known_experiments.EXPERIMENTS} - own
 
 
 def _tables_of_figures():
@@ -147,7 +147,7 @@ def test_costs_are_those_of_the_list_of_experiments():
   minutes = {}
   for env, column in (('HalfCheetah-v4', 'vectors'), ('ALE/Pong-v5', 'frames')):
     values = presets.preset('paper', is_frames=column == 'frames')
-    for name in grids.SR_METHODS + grids.DICE_METHODS:
+    for name in known_experiments.SR_METHODS + known_experiments.DICE_METHODS:
       config = runs.RunConfig(tasks.TaskConfig(env), (name,), values, 0)
       taken = sum(cost for _, cost in costs.phases(config).values())
       minutes[name, column] = taken / 60
