@@ -36,6 +36,7 @@ FIRST = {
         'env policy target_actions data columns accept reverb_address'
         ' reverb_table'
     ),
+    'check_ranges': 'runs table',
     'check_verdicts': 'runs table',
     'collect_dataset': (
         'env policy setting num_transitions dataset_dir num_envs'
@@ -122,8 +123,7 @@ SHORT = {
     'run_study.algo': ('LIST', 'linear_srdice (default), srdice, deep_td, ...'),
     'run_coverage.algo': ('NAME', 'linear_srdice (default), srdice, ...'),
     'agent': ('NAME', 'td3 (default); ddqn or ddqn_per: discrete actions'),
-    'only': ('GROUP', 'batch, collect, linear, memory, steps, frames, td3,'
-             ' frames_memory or ope_memory; can be repeated'),
+    'only': ('GROUP', 'steps, linear, collect, dr, ...: what to measure; can be repeated'),
     'preset': ('NAME', 'schedule and rates: paper (default), quick: two'
                ' minutes, fixed: for frames'),
     'run_study.preset': ('NAME', 'schedule and rates: paper (default) or'
