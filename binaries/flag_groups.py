@@ -123,7 +123,7 @@ SHORT = {
     'run_study.algo': ('LIST', 'linear_srdice (default), srdice, deep_td, ...'),
     'run_coverage.algo': ('NAME', 'linear_srdice (default), srdice, ...'),
     'agent': ('NAME', 'td3 (default); ddqn or ddqn_per: discrete actions'),
-    'only': ('GROUP', 'steps, linear, collect, dr, ...: what to measure; can be repeated'),
+    'only': ('GROUP', 'steps, linear, collect, dr, ...; can be repeated'),
     'preset': ('NAME', 'schedule and rates: paper (default), quick: two'
                ' minutes, fixed: for frames'),
     'run_study.preset': ('NAME', 'schedule and rates: paper (default) or'
