@@ -70,8 +70,14 @@ def test_td3_learns_to_swing_up_a_pendulum(tmp_path):
 
 @pytest.mark.parametrize('agent', ['ddqn', 'ddqn_per'])
 def test_double_dqn_learns_to_balance_a_pole(tmp_path, agent):
+  # Faster learning than the default, on fewer samples.
+  parameters = dataclasses.replace(
+      configs.SMALL_DDQN, random_steps=500, updates_per_step=0.25,
+      target_period=50, learning_rate=2e-3,
+  )
   config = configs.TrainConfig(
-      'CartPole-v1', agent, num_steps=5_000, eval_every=1_000
+      'CartPole-v1', agent, num_steps=2_000, eval_every=500,
+      hyperparameters=parameters,
   )
   points = _points(_run(tmp_path, config))
   # Random actions last 22 steps.
