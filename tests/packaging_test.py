@@ -80,7 +80,16 @@ def test_a_command_evaluates_from_anywhere(site, tmp_path):
 
 
 def test_a_command_names_commands(site, tmp_path):
-  shown = _run(site, 'run_ope', '--help', cwd=tmp_path).stdout
+  code = (
+      'import sys; sys.path.insert(0, sys.argv[1]); sys.modules["binaries"] ='
+      ' None; sys.argv = ["srdice-ope", "--help"];'
+      ' from srdice_tf import console; console.run_ope()'
+  )
+  # Alone: the clone's own programs are not to be found.
+  shown = subprocess.run(
+      [sys.executable, '-I', '-c', code, site],
+      capture_output=True, text=True, cwd=tmp_path, check=True,
+  ).stdout
   assert '  srdice-ope --env=Hopper-v4 --algo=srdice\n' in shown
   assert 'binaries/' not in shown
 
