@@ -1,4 +1,4 @@
-"""Tests for rewards in the encoder-decoder, and for psi as phi plus the rest."""
+"""Tests for what phi learns of the reward, and for psi as phi plus a rest."""
 
 import dataclasses
 
