@@ -126,7 +126,7 @@ class SuccessorLayer(Features):
   def __init__(self, representation):
     super().__init__(name='successor_layer')
     self._representation = representation
-    self.num_features = representation.config.hidden_units + 1
+    self.num_features = representation.num_hidden + 1
 
   def __call__(self, inputs):
     hidden = self._representation.successor_hidden(inputs)  # [B, F - 1]

@@ -8,8 +8,6 @@ G^-1, which is theorem 4.
 import copy
 
 import numpy as np
-from scipy import linalg
-from scipy import optimize
 import tensorflow as tf
 
 from srdice_tf import errors
@@ -59,18 +57,6 @@ class LeastSquares:
     missing = total - tf.tensordot(means, free, 1)
     step = tf.math.divide_no_nan(missing, tf.tensordot(means, direction, 1))
     return free + step * direction
-
-  def solve_nonnegative(self, right_side: tf.Tensor) -> np.ndarray:
-    """Returns the minimum w [F] of 1/2 w.G w - b.w with no w below 0.
-
-    Features of ReLU are not negative, so that neither is w.phi.
-    """
-    # With G = L L^T it is the nearest to L^-1 b among all L^T w.
-    factor = self._factor.numpy()
-    right_side = np.asarray(right_side, np.float64)
-    target = linalg.solve_triangular(factor, right_side, lower=True)
-    w, _ = optimize.nnls(factor.T, target)
-    return w
 
 
 def gram_of(features: tf.Tensor) -> tf.Tensor:

@@ -42,6 +42,9 @@ class RepresentationConfig(
       frames.
     mask_terminal_frame: Whether the encoder-decoder ignores the frame after a
       terminal state.
+    successor_residual: Whether psi(s, a) is phi(s, a) plus a network, which
+      then learns only what follows; a network alone has to learn how phi
+      depends on the action once more, and smooths it.
     ridge: Ridge of SR-DICE's closed form, added to E[phi phi^T] as a share of
       its mean diagonal.
   """
@@ -53,6 +56,7 @@ class RepresentationConfig(
   standardise_rewards: bool = False
   feature_weight: float = ranges.at_least(0, 0.1)
   mask_terminal_frame: bool = True
+  successor_residual: bool = False
   ridge: float = ranges.at_least(0, 1e-6)
 
   def needed_bytes(self):
@@ -127,14 +131,34 @@ class Representation(tf.Module):
 
   def successor(self, inputs: tf.Tensor) -> tf.Tensor:
     """Returns psi [B, F] of (s, a)."""
-    return self._successor(inputs)
+    return self._psi(self._successor, inputs)
+
+  def _psi(self, network, inputs) -> tf.Tensor:
+    """Returns psi [B, F] by one of the two networks."""
+    following = network(inputs)  # [B, F]
+    if not self.config.successor_residual:
+      return following
+    return self.encode(inputs) + following
+
+  @property
+  def num_hidden(self) -> int:
+    """H, the size of what psi is linear in."""
+    config = self.config
+    skipped = config.num_features if config.successor_residual else 0
+    return config.hidden_units + skipped
 
   def successor_hidden(self, inputs: tf.Tensor) -> tf.Tensor:
-    """Returns the last hidden layer [B, H] of psi's network."""
+    """Returns what psi is linear in [B, H].
+
+    That is the last hidden layer of its network, with phi beside it if psi is
+    phi plus a network.
+    """
     hidden = inputs
     for layer in self._successor.layers[:-1]:
       hidden = layer(hidden)
-    return hidden
+    if not self.config.successor_residual:
+      return hidden
+    return tf.concat([hidden, self.encode(inputs)], axis=-1)
 
   @property
   def features(self) -> tf.Tensor:
@@ -241,7 +265,7 @@ class Representation(tf.Module):
     batch = self.problem.sample(self.config.batch_size, self._rng)
     target = losses.bootstrap_target(
         tf.gather(self._features, batch.index),  # [B, F]
-        self._target(batch.next_inputs),
+        self._psi(self._target, batch.next_inputs),
         self.problem.gamma,
         batch.not_done,
     )
@@ -250,7 +274,7 @@ class Representation(tf.Module):
         self._successor_optimizer,
         variables,
         lambda: losses.mean_squared_error(
-            self._successor(batch.inputs), target
+            self.successor(batch.inputs), target
         ),
     )
     gradient_steps.update_target(

@@ -14,7 +14,7 @@ import numpy as np
 # Fixed on runs of Pendulum, Reacher and Hopper; srdice_tf/estimators/README.md
 # says how often the ranges hold the truth there and elsewhere.
 _ERRORS = 2.0
-_DISAGREEMENTS = 1.5
+_DISAGREEMENTS = 1.0
 
 
 def all_sums(ratios, differences, start, rewards) -> np.ndarray:

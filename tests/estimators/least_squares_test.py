@@ -54,21 +54,3 @@ def test_solution_with_a_given_product():
   assert w @ means == pytest.approx(0.7)
   free = squares.solve_with(right_side, np.zeros(3), 0.7)
   np.testing.assert_array_equal(free, squares.solve(right_side))
-
-
-def test_nonnegative_solution_is_the_minimum():
-  """By hand: the conditions of Karush, Kuhn and Tucker."""
-  squares = least_squares.LeastSquares(tf.constant(_ROWS), ridge=1e-3)
-  right_side = np.array([1.0, -2.0, 0.5])
-  assert (squares.solve(right_side).numpy() < 0.0).any()
-  w = squares.solve_nonnegative(right_side)
-  gram = _ROWS.T.astype(np.float64) @ _ROWS / 7
-  gram += 1e-3 * np.trace(gram) / 3 * np.eye(3)
-  slope = gram @ w - right_side
-  assert (w >= 0.0).all() and (w == 0.0).any() and (w > 0.0).any()
-  np.testing.assert_allclose(slope[w > 0.0], 0.0, atol=1e-9)
-  assert (slope[w == 0.0] > 0.0).all()
-  positive = np.array([0.3, 0.2, 0.4])
-  np.testing.assert_allclose(
-      squares.solve_nonnegative(gram @ positive), positive, rtol=1e-6
-  )
