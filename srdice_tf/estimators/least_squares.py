@@ -14,25 +14,30 @@ _CHUNK = 2048
 _COLUMNS = 16
 
 
-class LeastSquares:
-  """G = E[phi phi^T] of features [n, F], with its Cholesky factor."""
+def gram_of(features: tf.Tensor) -> tf.Tensor:
+  """Returns E[phi phi^T] [F, F] in float64 of features [n, F]."""
+  size, num_features = features.shape
+  gram = tf.zeros([num_features, num_features], tf.float64)
+  for begin in range(0, size, _CHUNK):
+    chunk = tf.cast(features[begin : begin + _CHUNK], tf.float64)
+    gram += tf.matmul(chunk, chunk, transpose_a=True)
+  return gram / size
 
-  def __init__(self, features: tf.Tensor, ridge: float):
-    """Sums up G.
+
+class LeastSquares:
+  """G = E[phi phi^T] with a ridge, and its Cholesky factor."""
+
+  def __init__(self, gram: tf.Tensor, ridge: float):
+    """Factorises G.
 
     Args:
-      features: [n, F].
+      gram: [F, F] E[phi phi^T] in float64.
       ridge: added to the diagonal, as a share of its mean.
 
     Raises:
       UserError: if the matrix is singular.
     """
-    size, num_features = features.shape
-    gram = tf.zeros([num_features, num_features], tf.float64)
-    for begin in range(0, size, _CHUNK):
-      chunk = tf.cast(features[begin : begin + _CHUNK], tf.float64)
-      gram += tf.matmul(chunk, chunk, transpose_a=True)
-    gram /= size
+    num_features = gram.shape[0]
     scale = tf.linalg.trace(gram) / num_features
     # ReLU features may be 0 for all data, and G singular without the ridge.
     gram += ridge * scale * tf.eye(num_features, dtype=tf.float64)

@@ -11,9 +11,11 @@ from srdice_tf import ranges
 from srdice_tf.data import check
 from srdice_tf.data import datasets
 from srdice_tf.data import sources
+from srdice_tf.data import streamed
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import problems
+from srdice_tf.estimators import streamed_problems
 from srdice_tf.experiments import provenance
 from srdice_tf.experiments import truth_fields
 from srdice_tf.networks import frame_networks
@@ -288,8 +290,11 @@ def make_problem(
   make_inputs = vector_inputs.VectorInputs
   if has_frames(specs):
     make_inputs = frame_networks.FrameInputs
+  kind = problems.Problem
+  if isinstance(dataset, streamed.StreamedDataset):
+    kind = streamed_problems.StreamedProblem
   with action_checks.one_line():
-    return problems.Problem(
+    return kind(
         dataset, actions.target_actions(policy), make_inputs(*specs), gamma,
         mdp=mdp,
     )

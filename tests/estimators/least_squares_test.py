@@ -29,6 +29,8 @@ def test_least_squares_solves_with_the_ridge():
   gram = _ROWS.T.astype(np.float64) @ _ROWS / 7
   gram += 0.1 * np.trace(gram) / 3 * np.eye(3)
   right_side = _RNG.normal(size=3)
-  squares = least_squares.LeastSquares(tf.constant(_ROWS), ridge=0.1)
+  squares = least_squares.LeastSquares(
+      least_squares.gram_of(tf.constant(_ROWS)), ridge=0.1
+  )
   solution = squares.solve(right_side)
   np.testing.assert_allclose(solution, np.linalg.solve(gram, right_side))
