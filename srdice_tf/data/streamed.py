@@ -18,6 +18,7 @@ from srdice_tf.data import windows
 
 _WINDOW_BYTES = 128 * 2**20
 _MAX_SLOTS = 128
+_PART_SIZE = 50_000  # Transitions of streamed data that are kept in memory.
 
 
 class SegmentSource(Protocol):
@@ -225,6 +226,13 @@ class SampledWindow(windows.Window):
     """Reads no more."""
     if self._feeder is not None:
       self._feeder.stop()
+
+
+def in_memory(dataset) -> datasets.Dataset:
+  """Returns a data set itself, or of a streamed one a part, evenly spaced."""
+  if not isinstance(dataset, StreamedDataset):
+    return dataset
+  return dataset.thinned(-(-dataset.num_transitions // _PART_SIZE))
 
 
 def _start_data(starts: np.ndarray, frame_stack: int) -> datasets.Dataset:

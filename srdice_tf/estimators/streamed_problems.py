@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from srdice_tf import errors
 from srdice_tf import memory
 from srdice_tf.estimators import problems
 
@@ -33,6 +34,10 @@ class StreamedProblem(problems.Problem):
     Raises:
       UserError: if the policy gives NaN or impossible actions there.
     """
+    if actions.is_of_data:
+      raise errors.UserError(
+          'stream', True, 'a file of target actions needs all data in memory'
+      )
     self._stream = stream
     self._on_load = []
     self._thin = {}

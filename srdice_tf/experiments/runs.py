@@ -1,6 +1,7 @@
 """One off-policy evaluation, from a config to a run directory."""
 
 from collections.abc import Callable
+import contextlib
 import dataclasses
 import os
 from typing import TypeAlias
@@ -10,8 +11,10 @@ import numpy as np
 from srdice_tf import config_file
 from srdice_tf import environments
 from srdice_tf import errors
+from srdice_tf import limits
 from srdice_tf import ranges
 from srdice_tf import results
+from srdice_tf.data import streamed
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.evaluation import returns
@@ -55,6 +58,8 @@ class RunConfig:
     num_parts: into how many parts, of whole episodes, the data set is cut.
     data_root: where data sets without a directory of their own and true values
       are kept.
+    stream: whether the data are streamed from a server, little of them in
+      memory. They are so, too, where they would take half of the free memory.
   """
 
   task: tasks.TaskConfig | logged_tasks.LoggedTaskConfig
@@ -67,6 +72,7 @@ class RunConfig:
   part: int = ranges.at_least(0, 0)
   num_parts: int = ranges.at_least(1, 1)
   data_root: str = 'data'
+  stream: bool = False
 
   def __post_init__(self):
     ranges.check(self)
@@ -115,17 +121,21 @@ class RunConfig:
 Task: TypeAlias = tasks.Task | logged_tasks.LoggedTask
 
 
-def make_task(config, server_timeout: float = _TIMEOUT) -> Task:
+def make_task(
+    config, server_timeout: float = _TIMEOUT, stream: bool = False
+) -> Task:
   """Returns the task of a config of either kind."""
   if config.names_data:
-    return logged_tasks.LoggedTask(config, server_timeout)
+    return logged_tasks.LoggedTask(config, server_timeout, stream)
   return tasks.Task(config)
 
 
-def has_frames(config, server_timeout: float = _TIMEOUT) -> bool:
+def has_frames(
+    config, server_timeout: float = _TIMEOUT, stream: bool = False
+) -> bool:
   """Returns whether the observations of a task are stacks of frames."""
   if config.names_data:
-    return logged_tasks.has_frames(config, server_timeout)
+    return logged_tasks.has_frames(config, server_timeout, stream)
   return environments.has_frames(config.env_id)
 
 
@@ -152,7 +162,7 @@ def resolve(
   task_config, seed = config.task, config.seed
   if found:
     task_config, seed = found.follow(task_config, seed)
-  task = make_task(task_config, server_timeout)
+  task = make_task(task_config, server_timeout, config.stream)
   if found:
     found.check_policy(config.task, task.config)
   config = dataclasses.replace(config, task=task.config, seed=seed or 0)
@@ -231,10 +241,51 @@ def run(
       process works in it.
   """
   task, config = resolve(config, server_timeout)
+  config = _with_stream(config, task, run_dir)
   check(config, run_dir)
-  with config_file.hold(run_dir):
-    dataset = _dataset(task, config, server_timeout, cache)
+  with config_file.hold(run_dir), contextlib.ExitStack() as stack:
+    if config.stream:
+      dataset = _streamed(task, config, server_timeout, run_dir, stack)
+    else:
+      dataset = _dataset(task, config, server_timeout, cache)
     return _run(task, config, dataset, run_dir, features_root)
+
+
+def _with_stream(config: RunConfig, task: Task, run_dir: str) -> RunConfig:
+  """Returns the config with data streamed, where they must be."""
+  if config.stream or _was_streamed(run_dir):
+    return dataclasses.replace(config, stream=True)
+  available = limits.available_bytes()
+  if 2 * task.data_bytes <= available:
+    return config
+  progress.say(
+      f'streaming     the data take {task.data_bytes / 2**30:,.1f} GiB, of'
+      f' {available / 2**30:,.1f} that are free'
+  )
+  return dataclasses.replace(config, stream=True)
+
+
+def _was_streamed(run_dir: str) -> bool:
+  """Returns whether a directory holds a run on streamed data."""
+  path = os.path.join(run_dir, config_file.FILE_NAME)
+  if not os.path.exists(path):
+    return False
+  return bool(config_file.read_json(path, 'remove the run').get('stream'))
+
+
+def _streamed(task, config: RunConfig, server_timeout, run_dir, stack):
+  dataset = stack.enter_context(
+      task.streamed(
+          config.dataset_dir,
+          config.reverb_address,
+          config.seed,
+          server_timeout,
+          run_dir,
+      )
+  )
+  if config.num_parts == 1:
+    return dataset
+  return episodes.part(dataset, config.part, config.num_parts)
 
 
 def _dataset(task, config: RunConfig, server_timeout: float, cache):
@@ -286,7 +337,9 @@ def _run(
     fit.train()
     evaluation = results.Evaluation(
         methods=fit.found(
-            support.of_policy(dataset, task.target, config.seed)
+            support.of_policy(
+                streamed.in_memory(dataset), task.target, config.seed
+            )
         ),
         gamma=config.task.gamma,
         seed=config.seed,
@@ -303,6 +356,8 @@ def _run(
     )
     whole = task.problem(dataset) if held_out else None
     _save_ratios(evaluation, run_dir, writer, whole)
+  for part in filter(None, (problem, held_out, whole)):
+    part.close()
   _save_trials(evaluation, run_dir)
   result_file.write(run_dir, evaluation)
   return evaluation
