@@ -41,8 +41,9 @@ class StreamedProblem(problems.Problem):
     self._stream = stream
     self._on_load = []
     self._thin = {}
+    self._window = stream.sampler()
     super().__init__(
-        stream.sampler(), actions, inputs, gamma, cache=False, mdp=mdp
+        self._window, actions, inputs, gamma, cache=False, mdp=mdp
     )
     self._block = stream.loaded()
     self._loaded = problems.Problem(
@@ -68,11 +69,11 @@ class StreamedProblem(problems.Problem):
     return min(self.inputs.interim_size, _INTERIM_SIZE)
 
   def guard(self):
-    return self._dataset.guard()
+    return self._window.guard()
 
   def close(self):
     """Reads no more."""
-    self._dataset.stop()
+    self._window.stop()
 
   @property
   def logged_actions(self) -> tf.Tensor:

@@ -27,12 +27,12 @@ class PrivateServer(contextlib.AbstractContextManager):
     process_id: of the server.
   """
 
-  def __init__(self, timeout: float, **request):
+  def __init__(self, timeout: float, request: dict):
     """Waits until the data are loaded.
 
     Args:
       timeout: seconds to wait for answers, once the data are loaded.
-      **request: see `data_server`.
+      request: see `data_server`.
 
     Raises:
       UserError: if the data cannot be used.
@@ -104,9 +104,8 @@ def directory(
   with contextlib.ExitStack() as stack:
     stack.enter_context(found.lock(shared=True))
     checkpoint = found.checkpoint_path(found.verify())
-    server = stack.enter_context(
-        PrivateServer(timeout, checkpoint=checkpoint)
-    )
+    request = {'checkpoint': checkpoint}
+    server = stack.enter_context(PrivateServer(timeout, request))
     yield served_segments.load(server.client, codec, scratch)
 
 
@@ -136,7 +135,7 @@ def data(
       name=name, columns=columns, timeout=timeout, accept=accept,
       time_limit=time_limit,
   )
-  with PrivateServer(timeout, **request) as server:
+  with PrivateServer(timeout, request) as server:
     codec = row_codec.Codec(*server.answer['codec'])
     dataset = served_segments.load(server.client, codec, scratch)
     yield logged.Logged(dataset=dataset, **server.answer['logged'])
