@@ -18,6 +18,7 @@ from srdice_tf.benchmarks import frame_step_costs
 from srdice_tf.benchmarks import linear_costs
 from srdice_tf.benchmarks import program_costs
 from srdice_tf.benchmarks import step_costs
+from srdice_tf.benchmarks import stream_costs
 
 _GROUPS = {
     'batch': lambda n: data_costs.batching(
@@ -32,6 +33,7 @@ _GROUPS = {
     ),
     'steps': lambda n: step_costs.steps(num_transitions=n),
     'frames': lambda n: frame_step_costs.steps(max(n // 50, 100)),
+    'stream': lambda n: stream_costs.steps('Humanoid-v4', n),
     'td3': lambda n: agent_costs.learning('HalfCheetah-v4')
     + agent_costs.updating('HalfCheetah-v4')
     + agent_costs.stepping('HalfCheetah-v4'),

@@ -26,7 +26,8 @@ class Segment(NamedTuple):
   rewards: np.ndarray
   not_done: np.ndarray
 
-  def __len__(self) -> int:
+  @property
+  def size(self) -> int:
     return len(self.step_types)
 
 

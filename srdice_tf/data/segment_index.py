@@ -60,7 +60,7 @@ class SegmentIndex:
       self._check(segment)
       is_first = segment.step_types == arrays.FIRST  # [K]
       tail = segment.observations[-overlap:]
-      keys.append((*segment.stream, segment.call, len(segment)))
+      keys.append((*segment.stream, segment.call, segment.size))
       begins.append((len(steps), len(starts), len(tails), len(tail)))
       digests.append(_digest(segment))
       steps.append(_steps(segment))
@@ -156,7 +156,7 @@ class SegmentIndex:
       UserError: if the segment is new: the data have changed.
     """
     number = self._numbers.get((*segment.stream, segment.call))
-    if number is None or self._keys[number, 3] != len(segment):
+    if number is None or self._keys[number, 3] != segment.size:
       raise errors.at(
           self._where, 'the data have changed meanwhile', 'begin again'
       )
@@ -167,7 +167,7 @@ class SegmentIndex:
     index = transition + np.arange(len(arrivals))  # [n]
     return blocks.Block(
         rows=np.concatenate([*before, segment.observations]),
-        ages=np.array(self._ages[row - lead : row + len(segment)]),
+        ages=np.array(self._ages[row - lead : row + segment.size]),
         positions=arrivals + lead - 1,
         actions=segment.actions[arrivals],
         rewards=segment.rewards[arrivals],

@@ -147,8 +147,8 @@ def test_columns_are_those_of_the_data(case):
 def test_minibatches_are_drawn_from_all_transitions_alike(case):
   """By the rewards, of which no two are equal."""
   rng = tf.random.Generator.from_seed(0)
-  draw = tf.function(lambda: case.streamed.sample_logged(64, rng))
-  drawn = [draw() for _ in range(150)]
+  draw = tf.function(lambda: case.streamed.sample_logged(512, rng))
+  drawn = [draw() for _ in range(16)]
   rewards = np.concatenate([batch.rewards for batch in drawn])
   known, counts = np.unique(rewards, return_counts=True)
   np.testing.assert_array_equal(known, np.sort(case.kept.rewards))
@@ -172,6 +172,16 @@ _ON_FRAMES = [
 ]
 
 
+def _check_methods(problem, names):
+  for name, method in _fitted(problem, *names).items():
+    assert np.isfinite(method.estimate()), name
+    ratios = method.ratios()
+    assert ratios is None or ratios.shape == [problem.size], name
+    for find in (method.interval, method.flow_residual, method.details):
+      find()
+
+
+@pytest.mark.full
 @pytest.mark.parametrize(
     ('kind', 'names'),
     [
@@ -181,12 +191,20 @@ _ON_FRAMES = [
     ],
 )
 def test_every_method_runs(request, kind, names):
-  case = request.getfixturevalue(kind)
-  for name, method in _fitted(case.streamed, *names).items():
-    assert np.isfinite(method.estimate()), name
-    ratios = method.ratios()
-    assert ratios is None or ratios.shape == [case.kept.size], name
-    method.interval(), method.flow_residual(), method.details()
+  _check_methods(request.getfixturevalue(kind).streamed, names)
+
+
+# Each method on one kind of data: what takes long is to compile them.
+_SOME = {
+    'finite': ['tabular_srdice', 'tabular_dual_dice', 'dual_dice'],
+    'vectors': ['srdice', 'srdice_closed', 'deep_sr', 'srdice_lstd', 'dr'],
+    'frames': ['deep_td', 'gradient_dice'],
+}
+
+
+@pytest.mark.parametrize('kind', _SOME)
+def test_each_method_runs(request, kind):
+  _check_methods(request.getfixturevalue(kind).streamed, _SOME[kind])
 
 
 def test_closed_forms_are_those_of_data_in_memory(finite):
@@ -240,6 +258,7 @@ def test_parts_of_episodes(vectors):
   )
 
 
+@pytest.mark.full
 def test_doubly_robust_by_folds(vectors):
   method = _fitted(vectors.streamed, 'dr', dr_folds=2, lstd_ridge=1e-3)['dr']
   assert np.isfinite(method.estimate())

@@ -16,6 +16,7 @@ import reverb
 import tensorflow as tf
 
 from srdice_tf import errors
+from srdice_tf.data import datasets
 from srdice_tf.data import findings
 from srdice_tf.data import opening
 from srdice_tf.data.sources import served_rows
@@ -43,10 +44,18 @@ def main(parent: int):
   os._exit(0)
 
 
-def _serve(checkpoint='', **request):
-  """Returns what must be kept alive, and the answer."""
+def _serve(checkpoint='', rows=None, **request):
+  """Returns what must be kept alive, and the answer.
+
+  Args:
+    checkpoint: directory of a Reverb checkpoint; or
+    rows: arrays of `Dataset.from_rows`; or
+    **request: which logged data, see `_serve_data`.
+  """
   if checkpoint:
     return _serve_checkpoint(checkpoint)
+  if rows is not None:
+    return _serve_dataset(datasets.Dataset.from_rows(**rows))
   return _serve_data(**request)
 
 
@@ -66,19 +75,23 @@ def _serve_data(name, columns, timeout, accept, time_limit):
   """Reads logged data of any kind, checks them, and serves their rows."""
   logged = opening.open_data(name, columns, timeout)
   notes = findings.check_logged(logged, f'data={name}', time_limit, accept)
-  dataset = logged.dataset
+  server, answer = _serve_dataset(logged.dataset)
+  answer['logged'] = {
+      'observation_spec': logged.observation_spec,
+      'action_spec': logged.action_spec,
+      'bounds_known': logged.bounds_known,
+      'notes': (*logged.notes, *notes),
+      'env_id': logged.env_id,
+  }
+  return server, answer
+
+
+def _serve_dataset(dataset: datasets.Dataset):
   server = servers.ReplayServer(capacity=dataset.num_transitions)
   specs = served_rows.insert(dataset, server.client)
   return server, {
       'port': server.port,
       'codec': (*specs, dataset.observations.frame_stack),
-      'logged': {
-          'observation_spec': logged.observation_spec,
-          'action_spec': logged.action_spec,
-          'bounds_known': logged.bounds_known,
-          'notes': (*logged.notes, *notes),
-          'env_id': logged.env_id,
-      },
   }
 
 
