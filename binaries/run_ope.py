@@ -16,6 +16,7 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
+from binaries import data_flags
 from binaries import ope_task
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
@@ -54,11 +55,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
     ' its task and its seed; default: runs/<preset>.',
 )
 _HOLDOUT_FRACTION = common_flags.define_holdout_fraction()
-_STREAM = flags.DEFINE_boolean(
-    'stream', False, 'Stream the data from a server, that of --reverb_address'
-    ' or one in a process of its own, instead of reading them into memory; by'
-    ' itself so where they would take more than half of the free memory.',
-)
+_STREAM = data_flags.define_stream()
 _FAIL_ON = common_flags.define_fail_on()
 _VERBOSE = flags.DEFINE_boolean(
     'verbose', False, 'Print times and smoothed errors in a table of their own.'

@@ -13,7 +13,7 @@ import numpy as np
 from srdice_tf import errors
 from srdice_tf.data import arrays
 from srdice_tf.data import blocks
-from srdice_tf.data import scratch as scratch_lib
+from srdice_tf.data import scratch_files
 
 _ADVICE = 'the data set is damaged, collect it again'
 
@@ -37,7 +37,7 @@ class SegmentIndex:
       self,
       segments: Iterable[blocks.Segment],
       overlap: int,
-      scratch: scratch_lib.Scratch,
+      scratch: scratch_files.Scratch,
       where: str = 'data set',
   ):
     """Passes over the data.
@@ -54,7 +54,7 @@ class SegmentIndex:
     """
     self._overlap = overlap
     self._where = where
-    steps, starts, tails = (scratch_lib.Column(scratch) for _ in range(3))
+    steps, starts, tails = (scratch_files.Column(scratch) for _ in range(3))
     keys, begins, digests = [], [], []
     for segment in segments:
       self._check(segment)
@@ -147,7 +147,7 @@ class SegmentIndex:
       row, transition, episode = row + len(part), here.stop, episode + count
       age = int(ages[-1])
     for array in (self._ages, self.starts, self.rewards, self.not_done):
-      scratch_lib.forget(array)
+      scratch_files.forget(array)
 
   def block(self, segment: blocks.Segment) -> blocks.Block:
     """Returns the transitions of a segment, complete.

@@ -11,7 +11,7 @@ from srdice_tf import memory
 from srdice_tf.data import blocks
 from srdice_tf.data import datasets
 from srdice_tf.data import feeding
-from srdice_tf.data import scratch as scratch_lib
+from srdice_tf.data import scratch_files
 from srdice_tf.data import segment_index
 from srdice_tf.data import stacking
 from srdice_tf.data import windows
@@ -43,8 +43,8 @@ class StreamedDataset:
   """What a source holds, as a data set.
 
   Columns with one number for each transition are in files that are mapped into
-  memory. All else comes block by block: by a pass (`each_block`), which visits each
-  transition once, or at random (`sampler`).
+  memory. All else comes block by block: by a pass (`each_block`), which visits
+  each transition once, or at random (`sampler`).
 
   Attributes:
     rewards: [n] float32.
@@ -67,7 +67,7 @@ class StreamedDataset:
     Raises:
       UserError: if the data are damaged, or the source fails.
     """
-    self.scratch = scratch_lib.Scratch(directory)
+    self.scratch = scratch_files.Scratch(directory)
     self.frame_stack = source.frame_stack
     self._source = source
     self._index = segment_index.SegmentIndex(

@@ -11,7 +11,6 @@ import numpy as np
 from srdice_tf import config_file
 from srdice_tf import environments
 from srdice_tf import errors
-from srdice_tf import limits
 from srdice_tf import ranges
 from srdice_tf import results
 from srdice_tf.data import streamed
@@ -26,6 +25,7 @@ from srdice_tf.experiments import fitting
 from srdice_tf.experiments import logged_tasks
 from srdice_tf.experiments import provenance
 from srdice_tf.experiments import result_file
+from srdice_tf.experiments import streaming
 from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
 from srdice_tf.logging import metrics
@@ -241,51 +241,16 @@ def run(
       process works in it.
   """
   task, config = resolve(config, server_timeout)
-  config = _with_stream(config, task, run_dir)
+  config = streaming.decided(config, task, run_dir)
   check(config, run_dir)
   with config_file.hold(run_dir), contextlib.ExitStack() as stack:
     if config.stream:
-      dataset = _streamed(task, config, server_timeout, run_dir, stack)
+      dataset = stack.enter_context(
+          streaming.dataset(task, config, server_timeout, run_dir)
+      )
     else:
       dataset = _dataset(task, config, server_timeout, cache)
     return _run(task, config, dataset, run_dir, features_root)
-
-
-def _with_stream(config: RunConfig, task: Task, run_dir: str) -> RunConfig:
-  """Returns the config with data streamed, where they must be."""
-  if config.stream or _was_streamed(run_dir):
-    return dataclasses.replace(config, stream=True)
-  available = limits.available_bytes()
-  if 2 * task.data_bytes <= available:
-    return config
-  progress.say(
-      f'streaming     the data take {task.data_bytes / 2**30:,.1f} GiB, of'
-      f' {available / 2**30:,.1f} that are free'
-  )
-  return dataclasses.replace(config, stream=True)
-
-
-def _was_streamed(run_dir: str) -> bool:
-  """Returns whether a directory holds a run on streamed data."""
-  path = os.path.join(run_dir, config_file.FILE_NAME)
-  if not os.path.exists(path):
-    return False
-  return bool(config_file.read_json(path, 'remove the run').get('stream'))
-
-
-def _streamed(task, config: RunConfig, server_timeout, run_dir, stack):
-  dataset = stack.enter_context(
-      task.streamed(
-          config.dataset_dir,
-          config.reverb_address,
-          config.seed,
-          server_timeout,
-          run_dir,
-      )
-  )
-  if config.num_parts == 1:
-    return dataset
-  return episodes.part(dataset, config.part, config.num_parts)
 
 
 def _dataset(task, config: RunConfig, server_timeout: float, cache):

@@ -12,7 +12,7 @@ from srdice_tf import collection
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.data import opening
-from srdice_tf.data import scratch
+from srdice_tf.data import scratch_files
 from srdice_tf.data import streamed
 from srdice_tf.data.sources import collected
 from srdice_tf.data.sources import private_server
@@ -155,12 +155,12 @@ def test_checksum_is_of_the_contents(kept):
 
 
 def test_columns_in_files():
-  place = scratch.Scratch()
+  place = scratch_files.Scratch()
   array = place.empty((3, 2), np.float32)
   array[:] = np.arange(6).reshape(3, 2)
-  scratch.forget(array)
+  scratch_files.forget(array)
   np.testing.assert_array_equal(array, np.arange(6).reshape(3, 2))
-  column = scratch.Column(place)
+  column = scratch_files.Column(place)
   for rows in (np.zeros((2, 3)), np.zeros((0, 3)), np.ones((1, 3))):
     column.append(rows)
   np.testing.assert_array_equal(column.array(), [[0] * 3, [0] * 3, [1] * 3])

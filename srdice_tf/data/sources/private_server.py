@@ -6,7 +6,6 @@ import pickle
 import subprocess
 import sys
 
-import srdice_tf
 from srdice_tf import errors
 from srdice_tf.data import logged
 from srdice_tf.data.sources import collected
@@ -16,6 +15,7 @@ from srdice_tf.replay import directories
 from srdice_tf.replay import row_codec
 
 _MODULE = 'srdice_tf.data.sources.data_server'
+_ROOT = os.path.abspath(__file__).rsplit(os.sep, 4)[0]  # Of the package.
 
 
 class PrivateServer(contextlib.AbstractContextManager):
@@ -37,8 +37,7 @@ class PrivateServer(contextlib.AbstractContextManager):
     Raises:
       UserError: if the data cannot be used.
     """
-    root = os.path.dirname(os.path.dirname(srdice_tf.__file__))
-    paths = [root, *filter(None, [os.environ.get('PYTHONPATH')])]
+    paths = [_ROOT, *filter(None, [os.environ.get('PYTHONPATH')])]
     self._process = subprocess.Popen(
         [sys.executable, '-m', _MODULE, str(os.getpid())],
         stdin=subprocess.PIPE,
