@@ -13,6 +13,7 @@ from srdice_tf.data import datasets
 from srdice_tf.data import feeding
 from srdice_tf.data import scratch_files
 from srdice_tf.data import segment_index
+from srdice_tf.data import spooled
 from srdice_tf.data import stacking
 from srdice_tf.data import windows
 
@@ -27,10 +28,12 @@ class SegmentSource(Protocol):
   Attributes:
     where: what errors call it.
     frame_stack: frames in an observation; 0 if a row is an observation.
+    num_bytes: size of all segments.
   """
 
   where: str
   frame_stack: int
+  num_bytes: int
 
   def segments(self) -> Iterator[blocks.Segment]:
     """Yields each segment once, in any order."""
@@ -44,7 +47,8 @@ class StreamedDataset:
 
   Columns with one number for each transition are in files that are mapped into
   memory. All else comes block by block: by a pass (`each_block`), which visits
-  each transition once, or at random (`sampler`).
+  each transition once, or at random (`sampler`), drawn by the source. The first
+  pass copies the segments to a file for further ones, where the disk has room.
 
   Attributes:
     rewards: [n] float32.
@@ -69,9 +73,9 @@ class StreamedDataset:
     """
     self.scratch = scratch_files.Scratch(directory)
     self.frame_stack = source.frame_stack
-    self._source = source
+    self._source = spooled.SpooledSegments(source, self.scratch)
     self._index = segment_index.SegmentIndex(
-        source.segments(), self.overlap, self.scratch, source.where
+        self._source.segments(), self.overlap, self.scratch, source.where
     )
     self._kept = None  # [m] which episodes, in a part of the data.
     self._thin = {}

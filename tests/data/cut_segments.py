@@ -13,7 +13,7 @@ class CutSegments:
     pieces: the segments, in the order of time.
   """
 
-  where = 'test data'
+  where, num_bytes = 'test data', 0
 
   def __init__(self, dataset, longest: int = 7, seed: int = 0):
     self._rng = np.random.default_rng(seed)

@@ -20,6 +20,7 @@ class ServedSegments:
     self._rows = rows
     self.where = f'replay at {rows.address}'
     self.frame_stack = rows.codec.frame_stack
+    self.num_bytes = sum(rows.counts.values()) * rows.codec.row_bytes
 
   def segments(self) -> Iterator[blocks.Segment]:
     """Yields each segment once, in any order."""
