@@ -14,7 +14,7 @@ _CAPACITY = 8  # Elements that wait.
 class Feeder:
   """Puts what an endless iterator gives into a queue of TensorFlow.
 
-  If the iterator fails, so does whoever waits for the queue: `guard` tells why.
+  If the iterator fails, so does whoever waits for the queue: `explain` tells why.
   """
 
   def __init__(self, make: Callable[[], Iterator[list]], dtypes, shapes):
@@ -48,14 +48,9 @@ class Feeder:
     """Returns the next element, in a compiled function or outside."""
     return self._queue.dequeue()
 
-  @contextlib.contextmanager
-  def guard(self):
-    """Raises what stopped the thread instead of what followed from it."""
-    try:
-      yield
-    except (tf.errors.OutOfRangeError, tf.errors.CancelledError) as error:
-      if self._error is None:
-        raise
+  def explain(self, error: tf.errors.OpError):
+    """Raises what stopped the thread, if an error followed from that."""
+    if self._error is not None:
       raise self._error from error
 
   def stop(self):

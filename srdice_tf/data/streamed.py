@@ -216,15 +216,20 @@ class SampledWindow(windows.Window):
     with tf.init_scope():
       feeder = feeding.Feeder(self._stream.endless, form.dtypes, form.shapes)
       object.__setattr__(self, '_feeder', feeder)
-      with feeder.guard():
+      with self.guard():
         for slot in range(self.num_slots):
           self.put(feeder.take(), slot)
 
+  @contextlib.contextmanager
   def guard(self):
-    """Returns a context in which a dead source is one clear error."""
-    if self._feeder is None:
-      return contextlib.nullcontext()
-    return self._feeder.guard()
+    """Lets a dead source be one clear error."""
+    try:
+      yield
+    except tf.errors.OpError as error:
+      # Only now: the thread that reads may have been started meanwhile.
+      if self._feeder is not None:
+        self._feeder.explain(error)
+      raise
 
   def stop(self):
     """Reads no more."""

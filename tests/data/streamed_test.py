@@ -74,12 +74,12 @@ def test_a_dead_server_is_one_line(path):
   with private_server.directory(path, _codec(), None, _TIMEOUT) as stream:
     window, rng = stream.sampler(), tf.random.Generator.from_seed(0)
     draw = tf.function(lambda: window.sample(512, rng).rewards)
-    draw()
     address = stream._source._source._rows._client.address
-    os.kill(_server_of(stream), signal.SIGKILL)
-    start = time.monotonic()
     with pytest.raises(clients.NoAnswerError, match='does not answer') as error:
-      with window.guard():
+      with window.guard():  # Before anything is read.
+        draw()
+        os.kill(_server_of(stream), signal.SIGKILL)
+        start = time.monotonic()
         for _ in range(10_000):
           draw()
     assert time.monotonic() - start < 4 * _TIMEOUT + 5.0
