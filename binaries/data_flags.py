@@ -104,3 +104,15 @@ def define_reverb_table() -> flags.FlagHolder[str]:
       "Table of the server at --reverb_address that TF-Agents' own observers "
       'fill; default: the server is one of replay_server.py.',
   )
+
+
+def define_stream() -> flags.FlagHolder[bool]:
+  return common_flags.define(
+      'stream',
+      flags.DEFINE_boolean,
+      False,
+      'Stream the data from a server, that of --reverb_address or one in a '
+      'process of its own, instead of reading them into memory; data that are '
+      'collected are streamed by themselves where they would take more than '
+      'half of the free memory.',
+  )

@@ -16,6 +16,7 @@ from absl import flags
 
 from binaries import cli
 from binaries import common_flags
+from binaries import data_flags
 from binaries import ope_task
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
@@ -54,6 +55,7 @@ _OUTPUT_DIR = flags.DEFINE_string(
     ' its task and its seed; default: runs/<preset>.',
 )
 _HOLDOUT_FRACTION = common_flags.define_holdout_fraction()
+_STREAM = data_flags.define_stream()
 _FAIL_ON = common_flags.define_fail_on()
 _VERBOSE = flags.DEFINE_boolean(
     'verbose', False, 'Print times and smoothed errors in a table of their own.'
@@ -64,7 +66,7 @@ _HYPERPARAMETERS = common_flags.define_hyperparameters()
 def main(_) -> None:
   registry.check_names(_ALGO.value)
   task, address = _TASK()
-  has_frames = runs.has_frames(task, _SERVER_TIMEOUT.value)
+  has_frames = runs.has_frames(task, _SERVER_TIMEOUT.value, _STREAM.value)
   preset = presets.preset(_PRESET.value, has_frames)
   config = runs.RunConfig(
       task,
@@ -75,6 +77,7 @@ def main(_) -> None:
       address,
       _HOLDOUT_FRACTION.value,
       data_root=_DATA_ROOT.value,
+      stream=_STREAM.value,
   )
   root = _OUTPUT_DIR.value or os.path.join('runs', _PRESET.value)
   configs = grids.configs(config, grids.Grid(num_seeds=_NUM_SEEDS.value))

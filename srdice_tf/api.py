@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import json
 import os
 
@@ -18,6 +19,7 @@ from srdice_tf import results
 from srdice_tf.data import datasets
 from srdice_tf.data import episode_rows
 from srdice_tf.data import findings
+from srdice_tf.data import streamed
 from srdice_tf.estimators import interface
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
@@ -26,6 +28,7 @@ from srdice_tf.evaluation import support
 from srdice_tf.experiments import arguments
 from srdice_tf.experiments import fitting
 from srdice_tf.experiments import logged_arguments
+from srdice_tf.experiments import stream_arguments
 from srdice_tf.experiments import tasks
 from srdice_tf.policies import loading
 
@@ -61,6 +64,7 @@ def evaluate(
     progress: bool = True,
     columns: str = '',
     accept: Sequence[str] | str = (),
+    stream: bool = False,
 ) -> results.Evaluation:
   """Estimates the value of a policy from logged data.
 
@@ -84,6 +88,9 @@ def evaluate(
       them.
     accept: errors in the data that are right there, such as 'time_limit', as
       `run_ope.py --accept` takes them.
+    stream: whether data that are named are streamed from a server in another
+      process, which reads them, instead of being read into this one's memory;
+      'reverb:HOST:PORT' is one of replay_server.py that has them already.
 
   Returns:
     An Evaluation with a MethodResult for each of `algos`: value, interval,
@@ -94,22 +101,36 @@ def evaluate(
   """
   names, numbers = arguments.names(algos), arguments.Numbers(gamma, seed)
   registry.check_names(names, 'algos')
-  target, dataset = logged_arguments.policy_and_data(
-      policy, data, columns, accept
-  )
-  chosen = presets.preset(preset, tasks.has_frames(arguments.specs_of(target)))
+  with contextlib.ExitStack() as stack:
+    if stream:
+      data = stack.enter_context(stream_arguments.opened(data, columns, accept))
+    policy, data = logged_arguments.policy_and_data(
+        policy, data, '' if stream else columns, accept
+    )
+    return _evaluated(
+        policy, data, names, numbers, preset, hyperparameters, mdp, progress
+    )
+
+
+def _evaluated(
+    policy, data, names, numbers, preset, hyperparameters, mdp, progress
+) -> results.Evaluation:
+  chosen = presets.preset(preset, tasks.has_frames(arguments.specs_of(policy)))
   chosen = chosen.replace(**arguments.values(hyperparameters))
-  estimators = _make(target, dataset, names, numbers, chosen, mdp)
+  estimators = _make(policy, data, names, numbers, chosen, mdp)
   fit = fitting.Fit(estimators)
   fit.train(show=progress)
+  looked_at = streamed.in_memory(data)
+  found = fit.found(support.of_policy(looked_at, policy, numbers.seed))
+  next(iter(estimators.values())).problem.close()
   return results.Evaluation(
-      methods=fit.found(support.of_policy(dataset, target, seed)),
-      gamma=gamma,
-      seed=seed,
-      num_transitions=dataset.num_transitions,
-      num_episodes=dataset.num_initial_states,
-      mean_reward=float(np.mean(dataset.rewards)),
-      logged=returns.of_dataset(dataset, gamma),
+      methods=found,
+      gamma=numbers.gamma,
+      seed=numbers.seed,
+      num_transitions=data.num_transitions,
+      num_episodes=data.num_initial_states,
+      mean_reward=float(np.mean(data.rewards)),
+      logged=returns.of_dataset(data, numbers.gamma),
   )
 
 

@@ -58,5 +58,10 @@ def at(where: str, found: str, expected: str = '') -> UserError:
   return _Message(f'{where}: {_ended(text)}')
 
 
+def from_text(message: str) -> UserError:
+  """Returns an error whose whole message another process has made."""
+  return _Message(message)
+
+
 def _ended(text: str) -> str:
   return text if text.endswith('.') else f'{text}.'

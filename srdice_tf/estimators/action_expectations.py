@@ -61,9 +61,12 @@ class Expectations:
       rng: tf.random.Generator.
     """
     self.problem = problem
-    self._next = _draw(
-        problem, problem.next_parameters, problem.size, num_samples, rng
-    )
+    if problem.is_streamed:
+      self._next = self._draw_blocks(num_samples, rng)
+    else:
+      self._next = _draw(
+          problem, problem.next_parameters, problem.size, num_samples, rng
+      )
     repeats = -(-_MIN_STARTS // problem.num_starts)
     self._start = _draw(
         problem,
@@ -73,9 +76,36 @@ class Expectations:
         rng,
     )
 
+  def _draw_blocks(self, num_samples: int, rng):
+    """Returns variables with the actions of the block that is loaded.
+
+    A block has the same ones whenever it comes.
+    """
+    seed = int(rng.make_seeds(1)[0, 0]) % 2**31
+    problem, block_rng = self.problem.loaded, tf.random.Generator.from_seed(0)
+    index = tf.range(problem.size)
+    drawn = lambda: problem.actions.support(
+        problem.next_parameters(index), num_samples, block_rng
+    )
+    compiled = tf.function(drawn, autograph=False).get_concrete_function()
+    frozen = lambda spec: tf.Variable(
+        tf.zeros(spec.shape, spec.dtype), trainable=False
+    )
+    actions, weights = compiled.structured_outputs
+    variables = frozen(actions), None if weights is None else frozen(weights)
+
+    def load(number: int):
+      block_rng.reset_from_seed(seed * 2**31 + number)
+      for variable, value in zip(variables, compiled()):
+        if variable is not None:
+          variable.assign(value)
+
+    self.problem.on_load(load)
+    return variables
+
   def next_support(self, index: tf.Tensor) -> Support:
-    """Returns s' and a' of the transitions `index` [B]."""
-    states = self.problem.next_states(index)
+    """Returns s' and a' of the transitions `index` [B] of `loaded`."""
+    states = self.problem.loaded.next_states(index)
     return self._support(states, self._next, index)
 
   def start_support(self, index: tf.Tensor) -> Support:

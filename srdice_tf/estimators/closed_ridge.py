@@ -71,9 +71,14 @@ def trials(
     seed: of the start pairs.
 
   Raises:
-    UserError: if there are no two episodes, or no vectors.
+    UserError: if there are no two episodes or no vectors, or data are streamed.
   """
   problem = representation.problem
+  if problem.is_streamed:
+    raise errors.UserError(
+        'closed_select', 'flow', 'needs all features in memory; the data are'
+        ' streamed'
+    )
   if not problem.has_vectors or problem.num_starts < 2:
     found = 'has but one' if problem.has_vectors else 'is of frames'
     raise errors.UserError(
@@ -101,7 +106,7 @@ def _half(representation, config, has_mass, seed, parity: int) -> _Half:
   successors = problem.map_inputs(representation.successor, pool)  # [P, F]
   start = tf.reduce_mean(tf.cast(successors, tf.float64), 0)
   system = ClosedSystem(
-      least_squares.LeastSquares(features, RIDGES[0]),
+      least_squares.LeastSquares(least_squares.gram_of(features), RIDGES[0]),
       (1.0 - problem.gamma) * start,
       flow_means(problem, features) if has_mass else None,
       problem.gamma,

@@ -49,12 +49,9 @@ class DeepSR(interface.Estimator):
     self._product.set_unit(self._representation.mean_feature)
 
   def _step(self):
-    features = self._representation.features
-    index = self.rng.uniform(
-        [self.config.ratio_batch_size], 0, features.shape[0], tf.int32
-    )
-    batch = tf.gather(features, index)  # [B, F]
-    rewards = tf.gather(self.problem.rewards, index)  # [B]
+    batch, rewards = self._representation.sample_features(
+        self.config.ratio_batch_size, self.rng
+    )  # [B, F] and [B]
     loss = gradient_steps.gradient_step(
         self._optimizer,
         self._product.trainable_variables,

@@ -172,9 +172,9 @@ class DoublyRobust(interface.Estimator):
     if problem.has_vectors:
       after, start = self._expected(problem, q, rng)
     else:
-      after = problem.map_rows(
-          lambda index: q(problem.next_inputs(index, rng)), problem.size
-      )
+      after = problem.over_transitions(
+          lambda index: q(problem.loaded.next_inputs(index, rng))
+      )()
       start = problem.map_rows(
           lambda index: q(problem.start_inputs(index, rng)),
           problem.num_starts,
@@ -192,9 +192,9 @@ class DoublyRobust(interface.Estimator):
         q, supports(index)
     )
     return (
-        problem.map_rows(
-            lambda index: mean(index, support.next_support), problem.size
-        ),
+        problem.over_transitions(
+            lambda index: mean(index, support.next_support)
+        )(),
         problem.map_rows(
             lambda index: mean(index, support.start_support),
             problem.num_starts,

@@ -149,9 +149,12 @@ def standardisation(
   sums, squares = np.zeros(problem.inputs.size), np.zeros(problem.inputs.size)
   low, high = sums + np.inf, sums - np.inf
   # Squares are taken around a state, since large means lose digits in float64.
-  origin = problem.state_actions(tf.constant([0])).numpy()[0].astype(np.float64)
-  for index in problems.chunks(problem.size, _CHUNK):
-    values = problem.state_actions(index).numpy() - origin  # [B, S + A]
+  origin = None
+  for index, _ in problem.passing(_CHUNK):
+    values = problem.loaded.state_actions(index).numpy()  # [B, S + A]
+    if origin is None:
+      origin = values[0].astype(np.float64)
+    values = values - origin
     sums += values.sum(0)
     squares += np.square(values).sum(0)
     low, high = np.minimum(low, values.min(0)), np.maximum(high, values.max(0))

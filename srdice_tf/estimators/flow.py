@@ -23,7 +23,7 @@ NUM_FUNCTIONS = 200
 # See feature_maps.RandomLayer. Functions that vary more quickly differ at s and
 # s' like noise, and its sampling error hides what the ratios miss.
 _SCALES = (0.125, 0.25, 0.5)
-_MOST_TRANSITIONS = 50_000  # The most that trained ratios are scored on.
+MOST_TRANSITIONS = 50_000  # The most that trained ratios are scored on.
 _CHUNK = 1024  # Transitions whose functions are computed together.
 _NUM_DRAWS = 100  # Of the bootstrap for the sampling noise.
 _SEED = 20_210_718  # Fixed, so that all runs have the same functions.
@@ -54,8 +54,8 @@ class TestFunctions:
     )
     self.num_functions = num_functions
     total = tf.zeros([num_functions])
-    for index in problems.chunks(problem.size, _CHUNK):
-      values = self._functions(problem.state_actions(index))  # [B, J]
+    for index, _ in problem.passing(_CHUNK):
+      values = self._functions(problem.loaded.state_actions(index))  # [B, J]
       total += tf.reduce_sum(tf.square(values), axis=0)
     self._size = tf.sqrt(total / problem.size)  # [J]
 
@@ -74,7 +74,7 @@ class TestFunctions:
 
 def discounted_difference(features, expectations, index, now=None):
   """Returns phi(s, a) - gamma not_done E[phi(s', a')], [B, F]."""
-  problem = expectations.problem
+  problem = expectations.problem.loaded
   if now is None:
     now = features(problem.state_actions(index))
   after = features.expected(expectations.next_support(index))
@@ -99,7 +99,7 @@ class FlowTest:
       problem: whose transitions the ratios weight.
       config: with the number of actions at each s'; see Expectations.
     """
-    problem, self._every = problem.thinned(_MOST_TRANSITIONS)
+    problem, self._every = problem.thinned(MOST_TRANSITIONS)
     rng = tf.random.Generator.from_seed(_SEED)
     expectations = action_expectations.Expectations(
         problem, config.linear_next_actions, rng

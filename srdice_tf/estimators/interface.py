@@ -1,8 +1,10 @@
 """The interface of estimators, and the base of those with density ratios."""
 
 from collections.abc import Callable
+import hashlib
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from srdice_tf.estimators import config_fields
@@ -130,6 +132,9 @@ class RatioEstimator(Estimator):
   HAS_RATIOS = True
   # Made when they are needed: they trace `ratio`.
   _over_data = None
+  # Ratios of streamed data, and a hash of the variables that gave them.
+  _streamed_ratios = None
+  _streamed_version = None
   _over_held_out = None
 
   def __init__(self, problem, config, seed, shared):
@@ -154,7 +159,16 @@ class RatioEstimator(Estimator):
   def ratios(self):
     if self._over_data is None:
       self._over_data = self.problem.over_data(self.ratio)
-    return self._over_data()
+    if not self.problem.is_streamed:
+      return self._over_data()
+    # A report needs them several times, and a pass takes long.
+    values = (np.asarray(v.numpy()) for v in self.variables)
+    contents = b''.join(value.tobytes() for value in values)
+    version = hashlib.sha256(contents).digest()
+    if self._streamed_version != version:
+      self._streamed_ratios = self._over_data()
+      self._streamed_version = version
+    return self._streamed_ratios
 
   def ratio_of(self, problem):
     return problem.over_data(self.ratio)
@@ -226,8 +240,8 @@ class RatioEstimator(Estimator):
 
   def _scored_ratios(self) -> tf.Tensor:
     """Returns the ratios of the data that the flow test is of."""
-    if self.shared.held_out is None:
+    if self.shared.scored is None:
       return self.ratios()
     if self._over_held_out is None:
-      self._over_held_out = self.ratio_of(self.shared.held_out)
+      self._over_held_out = self.ratio_of(self.shared.scored)
     return self._over_held_out()

@@ -17,19 +17,19 @@ _COLUMNS = 16
 
 
 class LeastSquares:
-  """G = E[phi phi^T] of features [n, F], with its Cholesky factor."""
+  """G = E[phi phi^T] with a ridge, and its Cholesky factor."""
 
-  def __init__(self, features: tf.Tensor, ridge: float):
-    """Sums up G.
+  def __init__(self, gram: tf.Tensor, ridge: float):
+    """Factorises G.
 
     Args:
-      features: [n, F].
+      gram: [F, F] E[phi phi^T] in float64.
       ridge: added to the diagonal, as a share of its mean.
 
     Raises:
       UserError: if the matrix is singular.
     """
-    self._gram = gram_of(features)
+    self._gram = gram
     self._factor = _factor(self._gram, ridge)
 
   def with_ridge(self, ridge: float) -> 'LeastSquares':
@@ -60,7 +60,7 @@ class LeastSquares:
 
 
 def gram_of(features: tf.Tensor) -> tf.Tensor:
-  """Returns E[phi phi^T] [F, F] of features [n, F], in float64."""
+  """Returns E[phi phi^T] [F, F] in float64 of features [n, F]."""
   size, num_features = features.shape
   gram = tf.zeros([num_features, num_features], tf.float64)
   for begin in range(0, size, _CHUNK):

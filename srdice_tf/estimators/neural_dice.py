@@ -167,11 +167,11 @@ class NeuralDICE(interface.RatioEstimator):
     return self._at(index)
 
   def interim_estimate(self):
-    is_small = self.problem.size <= self.problem.inputs.interim_size
+    is_small = self.problem.size <= self.problem.interim_size
     if is_small or self.config.estimate_samples:
       return self.estimate()
     if self._interim_ratios is None:
-      thin, _ = self.problem.thinned(self.problem.inputs.interim_size)
+      thin, _ = self.problem.thinned(self.problem.interim_size)
       self._interim_rewards = thin.rewards
       self._interim_ratios = thin.over_data(self.ratio)
     return tf.reduce_mean(self._interim_ratios() * self._interim_rewards)

@@ -6,8 +6,10 @@ states do not change, so they are computed here once.
 
 from collections.abc import Callable
 from collections.abc import Iterator
+import contextlib
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from srdice_tf import finite
@@ -105,6 +107,32 @@ class Problem:
       self._start = self.map_rows(self.start_parameters, self.num_starts)
       for parameters in (self._next, self._start):
         actions.check(parameters)
+
+  @property
+  def is_streamed(self) -> bool:
+    """Whether the data come block by block, see `streamed_problems`."""
+    return False
+
+  @property
+  def loaded(self) -> 'Problem':
+    """What the numbers that `passing` yields are of: here, this problem."""
+    return self
+
+  @property
+  def interim_size(self) -> int:
+    """Transitions of an estimate during training, if all take long."""
+    return self.inputs.interim_size
+
+  def guard(self):
+    """Returns a context for what takes minibatches of the problem."""
+    return contextlib.nullcontext()
+
+  def close(self):
+    """Does nothing: nothing is read in the background."""
+
+  def on_load(self, function: Callable[[int], None]):
+    """Does nothing: all data are loaded."""
+    del function
 
   @property
   def has_vectors(self) -> bool:
@@ -210,22 +238,45 @@ class Problem:
       self, function: Callable[[vector_inputs.Inputs], tf.Tensor]
   ) -> Callable[[], tf.Tensor]:
     """Returns a function that computes function((s, a)) of all, [n, ...]."""
-    compiled = self._of_pairs(function)
+    return self.over_transitions(
+        lambda index: function(self.loaded.state_actions(index))
+    )
+
+  def over_transitions(
+      self, function: Callable[[tf.Tensor], tf.Tensor]
+  ) -> Callable[[], tf.Tensor]:
+    """Returns a function that computes function(index) of all, [n, ...].
+
+    Args:
+      function: of numbers [B] of transitions of `loaded`; it is compiled.
+    """
+    compiled = by_index(function)
     return lambda: map_chunks(compiled, self.size, self.inputs.chunk_size)
+
+  def passing(self, chunk_size: int) -> Iterator[tuple[tf.Tensor, np.ndarray]]:
+    """Passes over the data: yields each transition once, in chunks.
+
+    Args:
+      chunk_size: the most transitions at a time.
+
+    Yields:
+      Their numbers [B] in `loaded`, and in the whole problem.
+    """
+    for index in chunks(self.size, chunk_size):
+      yield index, index.numpy()
 
   def at(
       self, function: Callable[[vector_inputs.Inputs], tf.Tensor]
   ) -> Callable[[tf.Tensor], tf.Tensor]:
     """Returns a function of indices [N] that computes function((s, a))."""
-    compiled = self._of_pairs(function)
+    compiled = by_index(
+        lambda index: function(self.state_actions(index))
+    )
     return lambda index: map_chunks(
         lambda part: compiled(tf.gather(index, part)),
         index.shape[0],
         self.inputs.chunk_size,
     )
-
-  def _of_pairs(self, function):
-    return by_index(lambda index: function(self.state_actions(index)))
 
   def map_inputs(self, function, inputs: vector_inputs.Inputs) -> tf.Tensor:
     """Returns function(inputs), computed in chunks."""

@@ -16,6 +16,7 @@ from srdice_tf.estimators import least_squares
 from srdice_tf.estimators import phases
 from srdice_tf.estimators import problems
 from srdice_tf.estimators import random_streams
+from srdice_tf.estimators import streamed_features
 from srdice_tf.networks import layers
 
 _NAME = 'representation'
@@ -85,9 +86,10 @@ class Representation(tf.Module):
       UserError: if phi over the data does not fit the memory.
     """
     super().__init__(name=_NAME)
-    limits.check_memory(
-        'num_features', config.num_features, lambda f: 4 * problem.size * f
-    )
+    if not problem.is_streamed:
+      limits.check_memory(
+          'num_features', config.num_features, lambda f: 4 * problem.size * f
+      )
     self.problem = problem
     self.config = config
     self._seed = seed
@@ -104,6 +106,7 @@ class Representation(tf.Module):
         self.successor, autograph=False, reduce_retracing=True
     )
     self._features = None
+    self._ring = None
     self._start_successors = None
     self._mean_reward_features = None
     self.phases = (
@@ -162,13 +165,29 @@ class Representation(tf.Module):
 
   @property
   def features(self) -> tf.Tensor:
-    """Phi over the data set, [n, F]; after `prepare`."""
+    """Phi over the data set, [n, F]; after `prepare`.
+
+    None if the data are streamed: then phi is computed where it is needed.
+    """
     return self._features
 
   def prepare(self):
     """Computes phi over the data set, once it is frozen."""
-    if self._features is None:
+    if self._features is None and not self.problem.is_streamed:
       self._features = self.problem.over_data(self.encode)()
+
+  @functools.cached_property
+  def _sums(self) -> streamed_features.FeatureSums:
+    """Of streamed data."""
+    return streamed_features.FeatureSums(self.problem, self.encode)
+
+  def sample_features(self, size: int, rng) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns phi [B, F] and rewards [B] of transitions drawn uniformly."""
+    if self._ring is not None:
+      return self._ring.sample(size, rng)
+    index = rng.uniform([size], 0, self._features.shape[0], tf.int32)  # [B]
+    rewards = tf.gather(self.problem.rewards, index)
+    return tf.gather(self._features, index), rewards
 
   @property
   def start_successors(self) -> tf.Tensor:
@@ -187,6 +206,8 @@ class Representation(tf.Module):
 
   def mean_feature(self) -> float:
     """Returns the mean of phi over data and features, the unit of w."""
+    if self.problem.is_streamed:
+      return float(tf.reduce_mean(self._sums.mean))
     ones = tf.ones([self.problem.size])
     means = least_squares.mean_product(self._features, ones)  # [F]
     return float(tf.reduce_mean(means))
@@ -202,13 +223,23 @@ class Representation(tf.Module):
     successors = self.problem.map_inputs(self._compiled_successor, pool)
     order = tf.argsort(rng.uniform([successors.shape[0]]))
     self._start_successors = tf.gather(successors, order)
-    self._mean_reward_features = least_squares.mean_product(
-        self._features, self.problem.rewards
-    )
+    if self.problem.is_streamed:
+      self._mean_reward_features = self._sums.reward_mean
+      self._ring = streamed_features.FeatureRing(
+          self.problem, self.encode, self._rng
+      )
+    else:
+      self._mean_reward_features = least_squares.mean_product(
+          self._features, self.problem.rewards
+      )
 
   @functools.cached_property
   def _least_squares(self) -> least_squares.LeastSquares:
-    return least_squares.LeastSquares(self._features, self.config.ridge)
+    if self.problem.is_streamed:
+      gram = self._sums.gram
+    else:
+      gram = least_squares.gram_of(self._features)
+    return least_squares.LeastSquares(gram, self.config.ridge)
 
   def ratio_weights(self) -> tf.Tensor:
     """Returns w* [F] in float64: w*.phi is SR-DICE's ratio in closed form."""
@@ -222,13 +253,18 @@ class Representation(tf.Module):
     """
     means = None
     if has_mass:
-      means = closed_ridge.flow_means(self.problem, self._features)  # [F]
+      means = self._flow_means()  # [F]
     return closed_ridge.ClosedSystem(
         self._least_squares,
         (1.0 - self.problem.gamma) * self.mean_start_successor,
         means,
         self.problem.gamma,
     )
+
+  def _flow_means(self) -> tf.Tensor:
+    if self.problem.is_streamed:
+      return self._sums.end_mean
+    return closed_ridge.flow_means(self.problem, self._features)
 
   def reward_weights(self) -> tf.Tensor:
     """Returns w [F] in float64: w.phi is the least-squares fit of r."""
@@ -263,8 +299,12 @@ class Representation(tf.Module):
 
   def _successor_step(self):
     batch = self.problem.sample(self.config.batch_size, self._rng)
+    if self.problem.is_streamed:
+      features = self.encode(batch.inputs)  # [B, F]
+    else:
+      features = tf.gather(self._features, batch.index)  # [B, F]
     target = losses.bootstrap_target(
-        tf.gather(self._features, batch.index),  # [B, F]
+        features,
         self._psi(self._target, batch.next_inputs),
         self.problem.gamma,
         batch.not_done,

@@ -99,4 +99,15 @@ class Shared:
     if not self._problem.has_vectors:
       return None
     config = self.hyperparameters.of(flow.FlowTestConfig)
-    return flow.FlowTest(self.held_out or self._problem, config)
+    return flow.FlowTest(self.scored or self._problem, config)
+
+  @functools.cached_property
+  def scored(self) -> problems.Problem | None:
+    """What flow is scored on, if that is not all that is fitted.
+
+    Of streamed data a part that fits the memory.
+    """
+    scored = self.held_out or self._problem
+    if scored.is_streamed:
+      return scored.thinned(flow.MOST_TRANSITIONS)[0]
+    return self.held_out

@@ -58,10 +58,9 @@ class SRDICE(interface.RatioEstimator):
 
   def _step(self):
     size = self.config.ratio_batch_size
-    features, starts = self._representation.features, self._start_minibatches
-    index = self.rng.uniform([size], 0, features.shape[0], tf.int32)
+    starts = self._start_minibatches
+    batch, _ = self._representation.sample_features(size, self.rng)  # [B, F]
     start_index = self.rng.uniform([1], 0, starts.shape[0], tf.int32)
-    batch = tf.gather(features, index)  # [B, F]
     start = tf.gather(starts, start_index)  # [1, F]
     loss = gradient_steps.gradient_step(
         self._optimizer,
@@ -77,6 +76,8 @@ class SRDICE(interface.RatioEstimator):
     return self._product(self._representation.encode(inputs))
 
   def ratios(self):
+    if self.problem.is_streamed:
+      return super().ratios()
     self._representation.prepare()
     return self._product(self._representation.features)  # [n]
 

@@ -105,6 +105,8 @@ class SRDICEClosed(interface.RatioEstimator):
     return self._product(self._representation.encode(inputs))
 
   def ratios(self):
+    if self.problem.is_streamed:
+      return super().ratios()
     self._representation.prepare()
     features = self._representation.features  # [n, F]
     # In chunks: a copy of all features in float64 would take much memory.

@@ -11,6 +11,7 @@ from srdice_tf import errors
 from srdice_tf import finite
 from srdice_tf import ranges
 from srdice_tf.data import check
+from srdice_tf.data import streamed
 from srdice_tf.policies import base
 from srdice_tf.policies import composed
 from srdice_tf.policies import sampled
@@ -128,13 +129,14 @@ def _bounds(spec) -> str:
 
 def check_dataset(dataset):
   """Raises a UserError if the data cannot be learned from."""
-  check.check_usable(dataset, 'data')
+  if not isinstance(dataset, streamed.StreamedDataset):  # Checked as it came.
+    check.check_usable(dataset, 'data')
 
 
 def check_data(policy: tf_policy.TFPolicy, dataset):
   """Raises a UserError if the data are not such as the policy has."""
   check_dataset(dataset)
-  check.check_specs(dataset, *specs_of(policy))
+  check.check_specs(streamed.in_memory(dataset), *specs_of(policy))
 
 
 def check_mdp(policy: tf_policy.TFPolicy, mdp):

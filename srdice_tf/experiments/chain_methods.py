@@ -152,7 +152,8 @@ class ChainSRDICE(ChainMethod):
     self._psi = self._network(num_features)
     self._optimizer = _sgd(config.srdice_learning_rate)
     self._loss_scale = 0.5 * num_features if config.printed_loss else 1.0
-    squares = least_squares.LeastSquares(chain.features, ridge=0.0)
+    gram = least_squares.gram_of(chain.features)
+    squares = least_squares.LeastSquares(gram, ridge=0.0)
     identity = tf.eye(num_features)
     inverse = tf.stack([squares.solve(row) for row in identity])  # [F, F]
     self._projection = tf.cast(

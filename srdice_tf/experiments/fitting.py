@@ -80,8 +80,10 @@ class Fit:
 
   def train(self, show: bool = True):
     """Trains what is not trained yet, with a progress line if `show`."""
+    problem = next(iter(self._estimators.values())).problem
     with self._share(self._trainer) as on_phase:
-      self._train(show, on_phase)
+      with problem.guard():
+        self._train(show, on_phase)
 
   def _train(self, show: bool, on_phase: Callable[[str], None]):
     total = sum(phase.num_steps for phase in self._phases.values())

@@ -1,5 +1,7 @@
 """An evaluation from logged data alone; an environment is not needed."""
 
+import atexit
+import contextlib
 import dataclasses
 import functools
 import os
@@ -14,6 +16,8 @@ from srdice_tf.data import check
 from srdice_tf.data import datasets
 from srdice_tf.data import findings
 from srdice_tf.data import opening
+from srdice_tf.data import streamed
+from srdice_tf.data.sources import private_server
 from srdice_tf.estimators import problems
 from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truth_fields
@@ -108,25 +112,30 @@ class LoggedTask:
       self,
       config: LoggedTaskConfig,
       server_timeout: float = opening.TIMEOUT_SECONDS,
+      stream: bool = False,
   ):
     """Reads the data and loads the policy.
+
+    Args:
+      config: which data, which policy.
+      server_timeout: seconds to wait for a server.
+      stream: whether the data are streamed, from a process that reads them.
 
     Raises:
       UserError: if data or policy cannot be used, or do not fit each other.
     """
-    logged = _opened(
-        config.data, config.columns, server_timeout, _stamp(config.data)
-    )
+    logged = _logged(config, server_timeout, stream)
     logged = _with_bounds(logged, config.env_id)
     self._dataset = logged.dataset
-    env_id = config.env_id or logged.env_id
-    where = f'data={config.data}'
-    self.notes = (
-        *logged.notes,
-        *findings.check_logged(
-            logged, where, _time_limit(env_id), _list(config.accept)
-        ),
-    )
+    self.notes = logged.notes
+    if not stream:  # Else the process that reads them has done so.
+      env_id = config.env_id or logged.env_id
+      self.notes += tuple(findings.check_logged(
+          logged,
+          f'data={config.data}',
+          _time_limit(env_id),
+          _list(config.accept),
+      ))
     given = loading.load(
         config.policy,
         config.env_id,
@@ -147,10 +156,13 @@ class LoggedTask:
           ' deterministic policies of continuous actions',
       )
     self._specs = logged.observation_spec, self.target.action_spec
-    check.check_specs(self._dataset, *self._specs)
+    check.check_specs(streamed.in_memory(self._dataset), *self._specs)
     self.config = dataclasses.replace(
         config, policy_checksum=loading.checksum(given), target_sigma=sigma
     )
+
+  # They are in memory already, here or in the process that serves them.
+  data_bytes = 0
 
   @property
   def data_name(self) -> str:
@@ -177,6 +189,11 @@ class LoggedTask:
     del path, seed
     return self._dataset
 
+  def streamed(self, path, address, seed, timeout, scratch):
+    """Returns a context with the data, which are streamed if asked for so."""
+    del path, address, seed, timeout, scratch
+    return contextlib.nullcontext(self._dataset)
+
   def problem(self, dataset: datasets.Dataset) -> problems.Problem:
     """Returns what estimators are built from."""
     env_id = self.config.env_id
@@ -186,12 +203,37 @@ class LoggedTask:
     )
 
 
-def has_frames(config: LoggedTaskConfig, server_timeout: float) -> bool:
+def has_frames(
+    config: LoggedTaskConfig, server_timeout: float, stream: bool = False
+) -> bool:
   """Returns whether the data are stacks of frames."""
-  logged = _opened(
-      config.data, config.columns, server_timeout, _stamp(config.data)
-  )
+  logged = _logged(config, server_timeout, stream)
   return tasks.has_frames((logged.observation_spec, logged.action_spec))
+
+
+def _logged(config: LoggedTaskConfig, timeout: float, stream: bool):
+  """Returns the data, or a stream of them."""
+  stamp = _stamp(config.data)
+  if not stream:
+    return _opened(config.data, config.columns, timeout, stamp)
+  time_limit = _time_limit(config.env_id)
+  return _served(
+      config.data, config.columns, config.accept, time_limit, timeout, stamp
+  )
+
+
+_serving = contextlib.ExitStack()  # The process that serves data.
+atexit.register(_serving.close)
+
+
+@functools.lru_cache(maxsize=1)
+def _served(data, columns, accept, time_limit, timeout, stamp):
+  """Lets a process read data once, as long as they stay the same."""
+  del stamp
+  _serving.close()
+  return _serving.enter_context(
+      private_server.data(data, columns, _list(accept), time_limit, timeout)
+  )
 
 
 @functools.lru_cache(maxsize=1)

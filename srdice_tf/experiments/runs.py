@@ -1,6 +1,7 @@
 """One off-policy evaluation, from a config to a run directory."""
 
 from collections.abc import Callable
+import contextlib
 import dataclasses
 import os
 from typing import TypeAlias
@@ -12,6 +13,7 @@ from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf import results
+from srdice_tf.data import streamed
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.evaluation import returns
@@ -23,6 +25,7 @@ from srdice_tf.experiments import fitting
 from srdice_tf.experiments import logged_tasks
 from srdice_tf.experiments import provenance
 from srdice_tf.experiments import result_file
+from srdice_tf.experiments import streaming
 from srdice_tf.experiments import tasks
 from srdice_tf.experiments import truths
 from srdice_tf.logging import metrics
@@ -55,6 +58,8 @@ class RunConfig:
     num_parts: into how many parts, of whole episodes, the data set is cut.
     data_root: where data sets without a directory of their own and true values
       are kept.
+    stream: whether the data are streamed from a server, little of them in
+      memory. They are so, too, where they would take half of the free memory.
   """
 
   task: tasks.TaskConfig | logged_tasks.LoggedTaskConfig
@@ -67,6 +72,7 @@ class RunConfig:
   part: int = ranges.at_least(0, 0)
   num_parts: int = ranges.at_least(1, 1)
   data_root: str = 'data'
+  stream: bool = False
 
   def __post_init__(self):
     ranges.check(self)
@@ -115,17 +121,21 @@ class RunConfig:
 Task: TypeAlias = tasks.Task | logged_tasks.LoggedTask
 
 
-def make_task(config, server_timeout: float = _TIMEOUT) -> Task:
+def make_task(
+    config, server_timeout: float = _TIMEOUT, stream: bool = False
+) -> Task:
   """Returns the task of a config of either kind."""
   if config.names_data:
-    return logged_tasks.LoggedTask(config, server_timeout)
+    return logged_tasks.LoggedTask(config, server_timeout, stream)
   return tasks.Task(config)
 
 
-def has_frames(config, server_timeout: float = _TIMEOUT) -> bool:
+def has_frames(
+    config, server_timeout: float = _TIMEOUT, stream: bool = False
+) -> bool:
   """Returns whether the observations of a task are stacks of frames."""
   if config.names_data:
-    return logged_tasks.has_frames(config, server_timeout)
+    return logged_tasks.has_frames(config, server_timeout, stream)
   return environments.has_frames(config.env_id)
 
 
@@ -152,7 +162,7 @@ def resolve(
   task_config, seed = config.task, config.seed
   if found:
     task_config, seed = found.follow(task_config, seed)
-  task = make_task(task_config, server_timeout)
+  task = make_task(task_config, server_timeout, config.stream)
   if found:
     found.check_policy(config.task, task.config)
   config = dataclasses.replace(config, task=task.config, seed=seed or 0)
@@ -232,9 +242,15 @@ def run(
       process works in it.
   """
   task, config = resolve(config, server_timeout)
+  config = streaming.decided(config, task, run_dir)
   check(config, run_dir)
-  with config_file.hold(run_dir):
-    dataset = _dataset(task, config, server_timeout, cache)
+  with config_file.hold(run_dir), contextlib.ExitStack() as stack:
+    if config.stream:
+      dataset = stack.enter_context(
+          streaming.dataset(task, config, server_timeout, run_dir)
+      )
+    else:
+      dataset = _dataset(task, config, server_timeout, cache)
     return _run(task, config, dataset, run_dir, features_root)
 
 
@@ -285,7 +301,9 @@ def _run(
     fit.train()
     evaluation = results.Evaluation(
         methods=fit.found(
-            support.of_policy(dataset, task.target, config.seed)
+            support.of_policy(
+                streamed.in_memory(dataset), task.target, config.seed
+            )
         ),
         gamma=config.task.gamma,
         seed=config.seed,
@@ -302,6 +320,8 @@ def _run(
     )
     whole = task.problem(dataset) if held_out else None
     _save_ratios(evaluation, run_dir, writer, whole)
+  for part in filter(None, (problem, held_out, whole)):
+    part.close()
   _save_trials(evaluation, run_dir)
   result_file.write(run_dir, evaluation)
   return evaluation

@@ -1,5 +1,6 @@
 """Environment, policies, data set and true values of an evaluation."""
 
+import contextlib
 import dataclasses
 import os
 
@@ -11,9 +12,13 @@ from srdice_tf import ranges
 from srdice_tf.data import check
 from srdice_tf.data import datasets
 from srdice_tf.data import sources
+from srdice_tf.data import streamed
+from srdice_tf.data.sources import private_server
+from srdice_tf.data.sources import served_segments
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import problems
+from srdice_tf.estimators import streamed_problems
 from srdice_tf.experiments import provenance
 from srdice_tf.experiments import truth_fields
 from srdice_tf.networks import frame_networks
@@ -205,16 +210,48 @@ class Task:
     Raises:
       UserError: if other data are there.
     """
+    self._ensure_collected(path, seed)
+    load = sources.SOURCES['collected']
+    dataset = load(path, self.codec, self.environment)
+    check.check_usable(dataset, f'dataset_dir={path}')
+    return dataset
+
+  def _ensure_collected(self, path: str, seed: int):
     found = provenance.of_directory(path)
     if found is not None:
       found.follow(self.config, seed)
       found.check_policy(self.config, self.config)
     if found is None or found.can_go_on:
       self._collect(path, seed)
-    load = sources.SOURCES['collected']
-    dataset = load(path, self.codec, self.environment)
-    check.check_usable(dataset, f'dataset_dir={path}')
-    return dataset
+
+  def streamed(
+      self, path: str, address: str, seed: int, timeout: float, scratch: str
+  ) -> contextlib.AbstractContextManager[streamed.StreamedDataset]:
+    """Returns a context with the same data, little of them in memory.
+
+    Args:
+      path: of the data set, collected if it is not there.
+      address: of a server that has the data instead; '' if there is none.
+      seed: of the data.
+      timeout: seconds to wait for a server.
+      scratch: directory for columns in files.
+
+    Raises:
+      UserError: if other data are there, or they cannot be used.
+    """
+    if not address:
+      self._ensure_collected(path, seed)
+      return private_server.directory(
+          path, self.codec, self.environment, timeout, scratch
+      )
+    client = self._client(address, seed, timeout)
+    dataset = served_segments.load(client, self.codec, scratch)
+    return contextlib.nullcontext(dataset)
+
+  @property
+  def data_bytes(self) -> int:
+    """Returns how much memory the data take."""
+    return self.config.num_transitions * self.codec.row_bytes
 
   def check_memory(self):
     """Raises an error if this machine cannot hold the data."""
@@ -239,13 +276,18 @@ class Task:
     Raises:
       UserError: if it is not full, or its data are other ones.
     """
+    client = self._client(address, seed, timeout)
+    dataset = sources.SOURCES['reverb_server'](client, self.codec)
+    check.check_usable(dataset, f'reverb_address={address}')
+    return dataset
+
+  def _client(self, address, seed, timeout) -> clients.ReplayClient:
+    """Returns a client of the server, whose data are those of the task."""
     client = clients.ReplayClient(address, timeout)
     found = provenance.of_server(client)
     found.follow(self.config, seed)
     found.check_policy(self.config, self.config)
-    dataset = sources.SOURCES['reverb_server'](client, self.codec)
-    check.check_usable(dataset, f'reverb_address={address}')
-    return dataset
+    return client
 
   def problem(self, dataset: datasets.Dataset) -> problems.Problem:
     """Returns what estimators are built from."""
@@ -288,8 +330,11 @@ def make_problem(
   make_inputs = vector_inputs.VectorInputs
   if has_frames(specs):
     make_inputs = frame_networks.FrameInputs
+  kind = problems.Problem
+  if isinstance(dataset, streamed.StreamedDataset):
+    kind = streamed_problems.StreamedProblem
   with action_checks.one_line():
-    return problems.Problem(
+    return kind(
         dataset, actions.target_actions(policy), make_inputs(*specs), gamma,
         mdp=mdp,
     )

@@ -105,6 +105,12 @@ class Progress:
       self._line.disable = True  # Nobody looks any more; the work goes on.
 
 
+def say(text: str):
+  """Writes a line to the terminal, unless that is off."""
+  if not _is_off.get():
+    print(text, file=sys.stderr, flush=True)
+
+
 def foretell(
     count: int, what: str, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[int]:

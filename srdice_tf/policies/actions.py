@@ -68,6 +68,7 @@ class TargetActions:
   """Any policy: its parameters are the states themselves."""
 
   parameters_are_probabilities = False
+  is_of_data = False  # Whether it is known at the transitions of data only.
 
   def __init__(self, policy: tf_policy.TFPolicy):
     self._policy = policy
@@ -229,6 +230,8 @@ class CategoricalActions(TargetActions):
 
 class _AtTheData(TargetActions):
   """What a file says at s' and s0 of a data set, and nowhere else."""
+
+  is_of_data = True
 
   def __init__(self, policy: target_actions_file.LoggedActionsPolicy):
     self._policy = policy  # Nothing can be tried out.

@@ -116,7 +116,7 @@ def read_rows(
     UserError: if there is nothing, if a collector has not finished, or if the
       collectors counted something else.
   """
-  expected = _expected_counts(client)
+  expected = expected_counts(client)
   num_rows = sum(expected.values())
   segments = (
       (codec.observations(segment), codec.steps(segment))
@@ -141,7 +141,7 @@ def read_rows(
   )
 
 
-def _expected_counts(client: clients.ReplayClient) -> dict[str, int]:
+def expected_counts(client: clients.ReplayClient) -> dict[str, int]:
   """Returns how many transitions and episodes the collectors say there are."""
   expected = {'transitions': 0, 'episodes': 0}
   for collector, description in sorted(client.metadata().items()):

@@ -51,7 +51,10 @@ class Codec:
     steps[:, DISCOUNT] = time_step.discount
     if actions is not None:
       steps[:, ACTION:] = np.reshape(actions, (batch_size, -1))
-    observations = self.newest(time_step.observation)  # [B, ...]
+    return self.join(self.newest(time_step.observation), steps)
+
+  def join(self, observations: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Returns the rows [N, bytes] of what is stored of them, see above."""
     return np.concatenate([_bytes(observations), _bytes(steps)], axis=1)
 
   def newest(self, observations: np.ndarray) -> np.ndarray:

@@ -80,7 +80,7 @@ def test_well_conditioned_where_phi_nearly_spans_the_constant():
   phi[:, 3] = 1.0 + 1e-4 * rng.normal(size=500)  # Nearly the constant.
   gamma, start = 0.9, 1.05 * phi.mean(0)  # 5% too much mass.
   system = closed_ridge.ClosedSystem(
-      least_squares.LeastSquares(tf.constant(phi), 0.0),
+      least_squares.LeastSquares(least_squares.gram_of(tf.constant(phi)), 0.0),
       tf.constant(start),
       tf.constant((1.0 - gamma) * phi.mean(0)),
       gamma,

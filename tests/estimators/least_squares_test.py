@@ -29,15 +29,17 @@ def test_least_squares_solves_with_the_ridge():
   gram = _ROWS.T.astype(np.float64) @ _ROWS / 7
   gram += 0.1 * np.trace(gram) / 3 * np.eye(3)
   right_side = _RNG.normal(size=3)
-  squares = least_squares.LeastSquares(tf.constant(_ROWS), ridge=0.1)
+  squares = least_squares.LeastSquares(
+      least_squares.gram_of(tf.constant(_ROWS)), ridge=0.1
+  )
   solution = squares.solve(right_side)
   np.testing.assert_allclose(solution, np.linalg.solve(gram, right_side))
 
 
 def test_another_ridge_is_as_if_it_had_been_given():
   rows, right_side = tf.constant(_ROWS), _RNG.normal(size=3)
-  one = least_squares.LeastSquares(rows, ridge=0.1).with_ridge(0.3)
-  other = least_squares.LeastSquares(rows, ridge=0.3)
+  one = least_squares.LeastSquares(least_squares.gram_of(rows), ridge=0.1).with_ridge(0.3)
+  other = least_squares.LeastSquares(least_squares.gram_of(rows), ridge=0.3)
   np.testing.assert_array_equal(one.solve(right_side), other.solve(right_side))
 
 
@@ -46,7 +48,9 @@ def test_solution_with_a_given_product():
   right_side, means = _RNG.normal(size=3), _RNG.normal(size=3)
   gram = _ROWS.T.astype(np.float64) @ _ROWS / 7
   gram += 1e-3 * np.trace(gram) / 3 * np.eye(3)
-  squares = least_squares.LeastSquares(tf.constant(_ROWS), ridge=1e-3)
+  squares = least_squares.LeastSquares(
+      least_squares.gram_of(tf.constant(_ROWS)), ridge=1e-3
+  )
   w = squares.solve_with(right_side, means, 0.7).numpy()
   system = np.block([[gram, -means[:, None]], [means[None], np.zeros((1, 1))]])
   expected = np.linalg.solve(system, np.append(right_side, 0.7))[:3]

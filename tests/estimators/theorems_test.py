@@ -106,7 +106,9 @@ def test_theorem_2_any_representation_gives_the_same_estimate(case):
 def test_theorem_3_exact_successors_give_the_least_squares_fit(case):
   features = case.random_features()
   over_data = features.reshape(case.data.size, -1)[case.pairs]  # [n, F]
-  squares = least_squares.LeastSquares(tf.constant(over_data), ridge=0.0)
+  squares = least_squares.LeastSquares(
+      least_squares.gram_of(tf.constant(over_data)), ridge=0.0
+  )
   starts = case.successors_of(features).mean(axis=0)
   w = squares.solve((1.0 - case.gamma) * starts).numpy()
   expected, *_ = np.linalg.lstsq(
@@ -121,7 +123,9 @@ def test_theorem_4_ratios_and_rewards_give_the_same_estimate(case):
   """For any psi: w fitted to the ratio, or to the reward."""
   features = case.random_features()
   over_data = features.reshape(case.data.size, -1)[case.pairs]  # [n, F]
-  squares = least_squares.LeastSquares(tf.constant(over_data), ridge=0.0)
+  squares = least_squares.LeastSquares(
+      least_squares.gram_of(tf.constant(over_data)), ridge=0.0
+  )
   starts = case.rng.normal(size=over_data.shape[1])  # E[psi(s0, a0)]
   w = squares.solve((1.0 - case.gamma) * starts).numpy()
   ratio_estimate = np.mean((over_data @ w) * case.rewards)

@@ -237,10 +237,12 @@ class Accumulator:
     self._problem = expectations.problem
     self._episodes = self._problem.episodes.numpy()  # [n]
     self.num_episodes = int(self._episodes.max()) + 1
-    # [n, J + 1]: differences of the test functions, and rewards.
-    self._tests = problems.map_chunks(
-        self._tests_of, self._problem.size
-    ).numpy()
+    self._tests = None
+    if not self._problem.is_streamed:
+      # [n, J + 1]: differences of the test functions, and rewards.
+      self._tests = problems.map_chunks(
+          self._tests_of, self._problem.size
+      ).numpy()
     self._test_starts = self._over_starts(functions.starts)  # [m, J]
 
   def sums(
@@ -268,27 +270,27 @@ class Accumulator:
   def gram(self, features: feature_maps.Features) -> np.ndarray:
     """Returns G = E[phi phi^T], [F, F]."""
     phi = problems.by_index(
-        lambda index: features(self._problem.state_actions(index))
+        lambda index: features(self._problem.loaded.state_actions(index))
     )
     total = np.zeros((features.num_features, features.num_features))
     rows = np.empty((CHUNK, features.num_features))
-    for begin in range(0, self._problem.size, CHUNK):
-      size = min(CHUNK, self._problem.size - begin)
+    for index, _ in self._problem.passing(CHUNK):
+      size = len(index)
       for part in _parts(size):
-        rows[part] = phi(tf.range(begin + part.start, begin + part.stop))
+        rows[part] = phi(index[part])
       total += rows[:size].T @ rows[:size]
     return total / self._problem.size
 
   def _rows(self, features, index):
     """Returns phi and phi - gamma phi', both [B, F]."""
-    now = features(self._problem.state_actions(index))  # [B, F]
+    now = features(self._problem.loaded.state_actions(index))  # [B, F]
     difference = flow.discounted_difference(
         features, self._expectations, index, now
     )
     return now, difference
 
   def _tests_of(self, index):
-    rewards = tf.gather(self._problem.rewards, index)  # [B]
+    rewards = tf.gather(self._problem.loaded.rewards, index)  # [B]
     return tf.concat(
         [self._functions.differences(index), rewards[:, None]], axis=-1
     )
@@ -301,21 +303,44 @@ class Accumulator:
     squares = np.zeros(num_groups)
     left = np.empty((CHUNK, num_features))
     right = np.empty((CHUNK, width))
-    order = np.argsort(groups, kind='stable').astype(np.int32)  # [n]
-    for begin in range(0, len(order), CHUNK):
-      index = order[begin : begin + CHUNK]
+    tests = self._tests_at()
+    for index, numbers in self._by_groups(groups):
       size = len(index)
       for part in _parts(size):
         now, difference = rows(tf.constant(index[part]))
         left[part] = now
         right[part, :num_features] = difference
-      right[:size, num_features:] = self._tests[index]
+        right[part, num_features:] = tests(index[part])
       # Small groups share a chunk, large ones take several.
-      present, first = np.unique(groups[index], return_index=True)
+      present, first = np.unique(groups[numbers], return_index=True)
       for group, low, high in zip(present, first, [*first[1:], size]):
         products[group] += left[low:high].T @ right[low:high]
         squares[group] += np.vdot(left[low:high], left[low:high])
     return products, squares
+
+  def _tests_at(self) -> Callable[[np.ndarray], np.ndarray]:
+    """Returns a function that gives the tests [B, J + 1] of numbers [B]."""
+    if self._tests is not None:
+      return lambda index: self._tests[index]
+    compiled = problems.by_index(self._tests_of)
+    return lambda index: compiled(tf.constant(index)).numpy()
+
+  def _by_groups(
+      self, groups: np.ndarray
+  ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Passes over the data, group by group within a chunk; see `passing`.
+
+    Args:
+      groups: [n] of the transitions.
+    """
+    if self._problem.is_streamed:
+      for index, numbers in self._problem.passing(CHUNK):
+        order = np.argsort(groups[numbers], kind='stable')
+        yield index.numpy()[order], numbers[order]
+      return
+    order = np.argsort(groups, kind='stable').astype(np.int32)  # [n]
+    for begin in range(0, len(order), CHUNK):
+      yield (order[begin : begin + CHUNK],) * 2
 
   def _over_starts(self, function) -> np.ndarray:
     """Returns function(index) for all start states, in float64."""

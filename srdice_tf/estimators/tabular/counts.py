@@ -38,8 +38,9 @@ class Counts:
     Raises:
       UserError: if the data are not those of a finite MDP.
     """
-    index = tf.range(problem.size)
-    states, after = problem.states(index), problem.next_states(index)
+    loaded = problem.loaded
+    states = problem.over_transitions(loaded.states)()  # [n]
+    after = problem.over_transitions(loaded.next_states)()  # [n]
     self.shape = _shape(problem, states)
     num_states, num_actions = self.shape
     self.states = integers(states, num_states, 'states')  # [n]
@@ -91,7 +92,7 @@ class Counts:
 
 
 def _shape(problem, states) -> tuple[int, int]:
-  actions = problem.logged_actions
+  actions = problem.loaded.logged_actions
   for name, values in (('states', states), ('actions', actions)):
     if not (values.dtype.is_integer and values.shape.rank == 1):
       kind = f'{values.dtype.name} of shape {values.shape[1:]}'

@@ -80,11 +80,10 @@ class TabularEstimator(interface.RatioEstimator):
     return {'mean_ratio': tf.reduce_mean(self.ratios())}
 
   def ratio(self, inputs):
-    num_states = self._counts.shape[0]
-    return self.density_ratio(
-        tf.argmax(inputs[:, :num_states], axis=1),
-        tf.argmax(inputs[:, num_states:], axis=1),
-    )
+    num_states, num_actions = self._counts.shape
+    states = tf.argmax(inputs[:, :num_states], axis=1)  # [B]
+    actions = tf.argmax(inputs[:, num_states:], axis=1)  # [B]
+    return self._of_pairs(states * num_actions + actions)
 
   def density_ratio(self, states, actions):
     num_states, num_actions = self._counts.shape
