@@ -37,9 +37,10 @@ def test_least_squares_solves_with_the_ridge():
 
 
 def test_another_ridge_is_as_if_it_had_been_given():
-  rows, right_side = tf.constant(_ROWS), _RNG.normal(size=3)
-  one = least_squares.LeastSquares(least_squares.gram_of(rows), ridge=0.1).with_ridge(0.3)
-  other = least_squares.LeastSquares(least_squares.gram_of(rows), ridge=0.3)
+  gram = least_squares.gram_of(tf.constant(_ROWS))
+  right_side = _RNG.normal(size=3)
+  one = least_squares.LeastSquares(gram, ridge=0.1).with_ridge(0.3)
+  other = least_squares.LeastSquares(gram, ridge=0.3)
   np.testing.assert_array_equal(one.solve(right_side), other.solve(right_side))
 
 
