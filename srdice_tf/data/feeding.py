@@ -14,7 +14,8 @@ _CAPACITY = 8  # Elements that wait.
 class Feeder:
   """Puts what an endless iterator gives into a queue of TensorFlow.
 
-  If the iterator fails, so does whoever waits for the queue: `explain` tells why.
+  If the iterator fails, so does whoever waits for the queue: `explain` tells
+  why.
   """
 
   def __init__(self, make: Callable[[], Iterator[list]], dtypes, shapes):
