@@ -4,6 +4,8 @@ import os
 import signal
 import sys
 
+import pytest
+
 # A suite in the background of a shell ignores interrupts, and so would the
 # processes that its tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -25,10 +27,19 @@ def pytest_configure(config):
   """
   if hasattr(config, 'workerinput'):
     os.environ.update(_ONE_THREAD)
+  config.addinivalue_line('markers', 'full: takes minutes; run by -m full')
 
 
-def pytest_collection_modifyitems(items):
-  """Begins with what is long, lest one core has nothing to do at the end."""
+def pytest_collection_modifyitems(config, items):
+  """Begins with what is long, lest one core has nothing to do at the end.
+
+  Leaves out what takes minutes, unless `-m full` asks.
+  """
+  skip = pytest.mark.skip(reason='takes minutes; run with -m full')
+  if 'full' not in config.getoption('-m'):
+    for item in items:
+      if 'full' in item.keywords:
+        item.add_marker(skip)
   items.sort(
       key=lambda item: (
           item.path.name not in _LONGEST, item.path.parent.name not in _LONG

@@ -350,6 +350,23 @@ EXPERIMENTS: dict[str, Experiment] = {
         num_seeds=3,
         kind=RANDOM_REWARDS,
     ),
+    'ranges': Experiment(
+        'How often the ranges of doubly robust values hold the truth',
+        ('dr',),
+        environments.CONTINUOUS_TASKS,
+        (
+            Point(
+                task={**_HARD, 'num_transitions': 20_000},
+                values={
+                    'value_members': 5,
+                    'dr_range_ratios': 'srdice_closed,linear_srdice',
+                },
+            ),
+        ),
+        num_seeds=1,
+        num_parts=10,
+        scaled={'desk': _FAST},
+    ),
     'verdict': Experiment(
         'Whether verdicts are right, on policies of four strengths',
         ('srdice', 'srdice_closed', 'deep_td', 'linear_srdice'),

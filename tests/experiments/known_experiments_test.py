@@ -16,6 +16,7 @@ _NAMES = {
     'big_networks', 'run_time', 'atari_main', 'atari_noise', 'atari_separate',
     'chain', 'coverage', 'linear_study', 'verdict',
     'beyond', 'beyond_rewards', 'schedules', 'schedules_rewards',
+    'ranges',
 }
 
 
