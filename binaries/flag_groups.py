@@ -13,10 +13,10 @@ _NAMES = {
     ),
     'Data': (
         'data stream columns accept runs setting num_transitions'
-        ' behaviour_policy behaviour_sigma uniform_probability epsilon greedy_probability'
-        ' dataset_dir data_root holdout_fraction num_datasets num_envs'
-        ' collector save_seconds port host capacity reverb_address reverb_table'
-        ' server_timeout'
+        ' behaviour_policy behaviour_sigma uniform_probability epsilon'
+        ' greedy_probability dataset_dir data_root holdout_fraction'
+        ' num_datasets num_envs collector save_seconds port host capacity'
+        ' reverb_address reverb_table server_timeout'
     ),
     'Methods': 'algo agent only',
     'Schedule': (
