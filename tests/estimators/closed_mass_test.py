@@ -1,6 +1,7 @@
 """Tests for the mass of closed-form ratios, and for the choice of the ridge."""
 
 import dataclasses
+import types
 
 import numpy as np
 import pytest
@@ -113,3 +114,19 @@ def test_one_episode_has_no_other_half(dataset):
   one = dataset.of_episodes(np.array([0]))
   with pytest.raises(errors.UserError, match='closed_select=flow.*but one'):
     _fit(one, closed_select='flow')
+
+
+def test_each_half_is_scored_with_the_fit_of_the_other():
+  def half(feature, weight, scale):
+    return closed_ridge._Half(
+        tf.constant([[feature]]),
+        types.SimpleNamespace(weights=lambda ridge: tf.constant([weight])),
+        types.SimpleNamespace(
+            residual=lambda ratios: scale * float(tf.reduce_sum(ratios))
+        ),
+    )
+
+  halves = [half(2.0, 3.0, 10.0), half(5.0, 7.0, 100.0)]
+  # The ratios are 3 * 5 and 7 * 2.
+  expected = np.sqrt((1500.0**2 + 140.0**2) / 2)
+  assert closed_ridge._score(halves, 0.1) == pytest.approx(expected)
