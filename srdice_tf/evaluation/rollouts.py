@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import dataclasses
 import math
 import os
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ _SHARE_OF_SPREAD = 0.1
 # Steps of a batch, of all of its episodes, that are worth further processes: in
 # most environments a second or more.
 _LEAST_STEPS = 20_000
+_LOOKS = 5  # At how busy the machine is.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -317,15 +319,27 @@ def play(
 
 
 def _num_processes(num_episodes: int, num_steps: int) -> int:
-  """Returns how many processes step a batch: one a core, if it is large."""
+  """Returns how many processes step a batch: one a core that is free."""
   if num_episodes * num_steps < _LEAST_STEPS:
     return 1
   cores = len(os.sched_getaffinity(0))
   # Who was told to use one thread, as each worker of a sweep, has one core.
   threads = os.environ.get('OMP_NUM_THREADS', '')
   if threads.isdecimal():
-    cores = min(cores, max(int(threads), 1))
-  return min(cores, num_episodes)
+    cores = min(cores, int(threads))
+  # All wait for the slowest: beside other work, more processes lose.
+  cores = min(cores, os.cpu_count() - _num_others())
+  return max(1, min(cores, num_episodes))
+
+
+def _num_others() -> int:
+  """Returns how many threads of any process want a core, but for this one."""
+  found = []
+  for _ in range(_LOOKS):
+    with open('/proc/loadavg') as file:
+      found.append(int(file.read().split()[3].partition('/')[0]))
+    time.sleep(0.01)
+  return max(sorted(found)[_LOOKS // 2] - 1, 0)
 
 
 def _batch_seed(seed: int, number: int) -> int:

@@ -1,5 +1,7 @@
 """Tests for what is written into Reverb and read back."""
 
+import json
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -201,3 +203,42 @@ def test_rows_are_sorted_in_place(seed):
   expected = array[order]
   reader.permute(array, order)
   np.testing.assert_array_equal(array, expected)
+
+
+def test_what_was_there_is_found_while_others_write(server):
+  insert = lambda i: server.client.insert(
+      reverb_tables.SEGMENTS, np.full(3, i, np.int32), 1.0
+  )
+  for i in range(20):
+    insert(i)
+  found = set()
+
+  def write_on(seen, size):
+    del seen
+    if size < 80:
+      insert(size + 1000)
+
+  for _, data in server.client.sample_all(
+      reverb_tables.SEGMENTS, on_progress=write_on
+  ):
+    found.add(int(data[0]))
+  assert found >= set(range(20))
+
+
+def test_descriptions_are_found_while_others_replace_theirs(server):
+  put = lambda i: server.client.put_metadata({'collector': i})
+  for i in range(6):
+    put(i)
+  found, replaced = set(), []
+
+  def replace(seen, size):
+    del seen, size
+    if len(replaced) < 6:
+      replaced.append(0)
+      put(0)
+
+  for _, data in server.client.sample_all(
+      reverb_tables.METADATA, replaced=True, on_progress=replace
+  ):
+    found.add(json.loads(data.tobytes())['collector'])
+  assert found == set(range(6))
