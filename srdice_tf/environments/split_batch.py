@@ -55,7 +55,7 @@ class SplitBatch(py_environment.PyEnvironment):
     )
     for numbers in others:
       self._others.append(
-          _Part(load_part, numbers, self._shared, self._actions, self._others)
+          _Helper(load_part, numbers, self._shared, self._actions, self._others)
       )
 
   @property
@@ -104,7 +104,7 @@ class SplitBatch(py_environment.PyEnvironment):
     self._own.close()
 
 
-class _Part:
+class _Helper:
   """A process with some environments of the batch."""
 
   def __init__(self, load_part, numbers: range, shared, actions, earlier):

@@ -93,7 +93,7 @@ def _contents(client):
 
 
 def test_each_transition_is_there_once(tmp_path):
-  """The collector dies, dies again in the middle of a flush, then the server."""
+  """A collector dies, and once more in a flush; then the server dies."""
   port, config = _free_port(), fixtures.config(_SIZE, num_envs=10)
   address = f'localhost:{port}'
   server = _serve(tmp_path, port)

@@ -1,5 +1,6 @@
 """Tests that a batch split over processes is the same batch."""
 
+import functools
 import os
 import signal
 import time
@@ -50,7 +51,8 @@ def test_roll_outs_are_the_same(monkeypatch):
   policy = fixtures.behaviour_policy(fixtures.config(10))
   found = []
   for num_processes in (1, 3):
-    monkeypatch.setattr(rollouts, '_num_processes', lambda *_: num_processes)
+    fixed = functools.partial(lambda number, *_: number, num_processes)
+    monkeypatch.setattr(rollouts, '_num_processes', fixed)
     found.append(trajectories.sample(config, policy, 7))
   for one, other in zip(*found):
     np.testing.assert_array_equal(one, other)
