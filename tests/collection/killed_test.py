@@ -29,15 +29,20 @@ while True:
   server.adopt_checkpoint()
   time.sleep(0.02)
 """
+# It stops in the middle, so that it cannot be done before it is killed.
 _COLLECTOR = """
-import sys
+import sys, time
 from srdice_tf import collection
-from srdice_tf.replay import servers
+from srdice_tf.replay import servers, writers
 from tests import fixtures
+observe = writers.BatchWriter.__call__
+writers.BatchWriter.__call__ = lambda self, transition: (
+    time.sleep(100) if self.call == 130 else observe(self, transition)
+)
 config = fixtures.config(int(sys.argv[2]), num_envs=10)
 server = servers.RemoteServer(sys.argv[1], 10)
 policy = fixtures.behaviour_policy(config)
-collection.collect(config, policy, server, save_seconds=0.05)
+collection.collect(config, policy, server, save_seconds=0.0)
 """
 
 
@@ -83,7 +88,7 @@ def _collect_until_killed(config, remote, call):
   with pytest.MonkeyPatch.context() as patch, pytest.raises(_KilledError):
     patch.setattr(writers.BatchWriter, '_send', send)
     policy = fixtures.behaviour_policy(config)
-    collection.collect(config, policy, remote, save_seconds=0.05)
+    collection.collect(config, policy, remote, save_seconds=0.0)
 
 
 def _contents(client):
@@ -93,7 +98,7 @@ def _contents(client):
 
 
 def test_each_transition_is_there_once(tmp_path):
-  """A collector dies, and once more in a flush; then the server dies."""
+  """A collector dies, twice more in a flush; then the server dies."""
   port, config = _free_port(), fixtures.config(_SIZE, num_envs=10)
   address = f'localhost:{port}'
   server = _serve(tmp_path, port)
@@ -105,7 +110,8 @@ def test_each_transition_is_there_once(tmp_path):
   _kill(collector)
   first = _stored(tmp_path)
   remote = servers.RemoteServer(address, timeout=10)
-  _collect_until_killed(config, remote, call=first // 10 + 50)
+  for more in (50, 100):  # The second goes on from what the first left.
+    _collect_until_killed(config, remote, call=first // 10 + more)
   _kill(server)
   assert first <= _stored(tmp_path) < _SIZE
   server = _serve(tmp_path, port)
