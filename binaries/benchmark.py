@@ -13,6 +13,7 @@ from absl import flags
 
 from binaries import cli
 from srdice_tf.benchmarks import agent_costs
+from srdice_tf.benchmarks import collector_costs
 from srdice_tf.benchmarks import data_costs
 from srdice_tf.benchmarks import frame_step_costs
 from srdice_tf.benchmarks import linear_costs
@@ -28,6 +29,7 @@ _GROUPS = {
     'collect': lambda n: data_costs.collecting('HalfCheetah-v4', n, goal=0.5)
     + data_costs.collecting('Hopper-v4', n, goal=None)
     + data_costs.collecting('ALE/Pong-v5', max(n // 10, 1), goal=None),
+    'collectors': lambda n: collector_costs.collectors('Pendulum-v1', n),
     'linear': lambda n: linear_costs.accumulating(n, num_features=1024),
     'memory': lambda n: data_costs.frame_memory(
         'ALE/Pong-v5', max(2 * n // 5, 1)

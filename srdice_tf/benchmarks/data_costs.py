@@ -42,8 +42,15 @@ def _bare_loop(env_id: str, num_steps: int) -> int:
   return num_steps
 
 
-class _Collection:
-  """Collects into a fresh directory each time it is called."""
+class Collection:
+  """Collects into a fresh directory each time it is called.
+
+  Attributes:
+    config: what is collected.
+    policy: the behaviour policy.
+    collect_seconds: of each call.
+    read_seconds: of each call.
+  """
 
   def __init__(self, env_id: str, num_transitions: int):
     env = environments.load(env_id)
@@ -52,8 +59,8 @@ class _Collection:
     name = settings.default_setting(env.action_spec())
     setting = settings.setting(name, env.action_spec())
     self._env = env
-    self._policy = settings.behaviour_policy(policy, setting)
-    self._config = collection.CollectConfig(
+    self.policy = settings.behaviour_policy(policy, setting)
+    self.config = collection.CollectConfig(
         env_id=env_id,
         policy='untrained',
         policy_checksum=loading.checksum(policy),
@@ -69,20 +76,20 @@ class _Collection:
       directory = directories.DatasetDirectory(path)
       server = servers.ReplayServer(directory)
       start = time.perf_counter()
-      collection.collect(self._config, self._policy, server)
+      collection.collect(self.config, self.policy, server)
       collected = time.perf_counter()
       reverb_server.load(server.client, collection.codec_of(self._env))
       self.read_seconds.append(time.perf_counter() - collected)
       self.collect_seconds.append(collected - start)
       server.stop()
-    return self._config.num_transitions
+    return self.config.num_transitions
 
 
 def collecting(
     env_id: str, num_transitions: int, goal: float | None, rounds: int = 3
 ) -> list[measure.Measurement]:
   """Compares collecting, all included, with a bare gymnasium loop."""
-  collect = _Collection(env_id, num_transitions)
+  collect = Collection(env_id, num_transitions)
   bare = functools.partial(_bare_loop, env_id, num_transitions)
   bare_rates, rates, shares = [], [], []
   for _ in range(rounds):
@@ -184,12 +191,12 @@ def _resident_bytes() -> int:
 
 def print_memory_growth(env_id: str, num_transitions: int):
   """Prints the resident bytes that `num_transitions` stored ones need."""
-  warm_up = _Collection(env_id, 500)
+  warm_up = Collection(env_id, 500)
   warm_up()
-  collect = _Collection(env_id, num_transitions)
+  collect = Collection(env_id, num_transitions)
   server = servers.ReplayServer(capacity=num_transitions)
   before = _resident_bytes()
-  collection.collect(collect._config, collect._policy, server)
+  collection.collect(collect.config, collect.policy, server)
   print(_resident_bytes() - before)
 
 

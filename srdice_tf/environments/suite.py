@@ -15,6 +15,7 @@ from srdice_tf.environments import batched
 from srdice_tf.environments import corridor
 from srdice_tf.environments import finite_mdps
 from srdice_tf.environments import gymnasium_env
+from srdice_tf.environments import split_batch
 from srdice_tf.environments import user_code
 
 # The paper's Ant observes contact forces: 111 numbers, where v4 gives 27.
@@ -82,7 +83,8 @@ def load_batch(
     max_episode_steps: int | None = None,
     single_episode: bool = False,
     count: Callable[[int], Iterable[int]] = range,
-) -> batched.BatchedEnvironment:
+    num_processes: int = 1,
+) -> batched.BatchedEnvironment | split_batch.SplitBatch:
   """Returns `num_envs` environments that step together, seeded apart.
 
   Args:
@@ -91,13 +93,19 @@ def load_batch(
     seed: of all of them.
     max_episode_steps: replaces the environment's own time limit.
     single_episode: whether each stays at the end of its first episode.
-    count: counts them while they are made.
+    count: counts them while they are made, if all are made in this process.
+    num_processes: that step them, this one among them; no number depends on it.
   """
-  envs = [
-      load(env_id, seed * 1_000_003 + i, max_episode_steps)
-      for i in count(num_envs)
-  ]
-  return batched.BatchedEnvironment(envs, single_episode)
+
+  def load_part(numbers: Iterable[int]) -> batched.BatchedEnvironment:
+    envs = [
+        load(env_id, seed * 1_000_003 + i, max_episode_steps) for i in numbers
+    ]
+    return batched.BatchedEnvironment(envs, single_episode)
+
+  if num_processes == 1:
+    return load_part(count(num_envs))
+  return split_batch.SplitBatch(load_part, num_envs, num_processes)
 
 
 def description(env_id: str) -> dict:

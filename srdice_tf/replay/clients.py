@@ -16,6 +16,9 @@ from srdice_tf.replay import waiting
 
 _TIMEOUT_SECONDS = 30.0
 _MAX_SAVES = 5
+_CERTAINTY = 20.0
+_LEAST_SAMPLES = 32
+_BYTES_IN_FLIGHT = 2**23  # Of samples on their way; frames are megabytes.
 
 
 class NoAnswerError(errors.UserError):
@@ -43,6 +46,7 @@ class ReplayClient:
     self.address = address
     self.timeout = timeout
     self.reverb = reverb.Client(address)
+    self._sampling = self.reverb._client  # Whose samplers fetch ahead.
     missing = reverb_tables.NAMES - self.sizes().keys()
     if missing:
       raise errors.UserError(
@@ -150,49 +154,73 @@ class ReplayClient:
   def _metadata_items(self):
     return [
         (key, json.loads(data.tobytes()))
-        for key, data in self.sample_all(reverb_tables.METADATA)
+        for key, data in self.sample_all(
+            reverb_tables.METADATA, replaced=True
+        )
     ]
 
   def sample_all(
       self,
       table: str,
       delete: bool = False,
+      replaced: bool = False,
       on_progress: Callable[[int, int], None] = lambda seen, size: None,
   ):
     """Yields each item of a table once, as (key, array).
 
     Reverb cannot list a table, so this samples until it has seen each item.
-    For m items that takes about m (ln m + 0.6) samples, which is fine for the
-    few items of segments and metadata. If items are deleted as they are seen,
-    a quarter at a time, 1.2 m samples are enough.
+    For m items that takes about m (ln m + 0.6) samples. If items are deleted as
+    they are seen, a quarter at a time, 1.2 m samples are enough.
+
+    Others may go on writing meanwhile. Then this ends when an item that was
+    there at the start has been missed with a chance below e^-20; items that
+    came later may be among those seen, or not.
 
     Args:
       table: its name.
-      delete: whether items are deleted.
+      delete: whether items are deleted; only if nobody else uses the table.
+      replaced: whether others replace items, so that the number of those seen
+        does not tell whether all were.
       on_progress: called with the numbers of items seen and of all items.
     """
     size = self.sizes()[table]
-    seen = set()
-    # The chance to miss an item is e^-30.
-    allowed = int(size * (np.log(size + 1.0) + 30.0)) + 1
-    while len(seen) < size and allowed > 0:
+    seen, drawn, width = set(), 0, 1
+    while drawn < size * (math.log(size + 1.0) + _CERTAINTY):
       missing = size - len(seen)
-      count = min(allowed, (missing // 4 if delete else missing) + 8)
-      allowed -= count
+      if missing <= 0 and not replaced:
+        return
+      count = missing // 4 + 8 if delete else max(size, _LEAST_SAMPLES)
       new = []
-      samples = self.reverb.sample(table, count, emit_timesteps=False)
-      for _ in range(count):
-        item = self.call(next, samples)
-        if item.info.key not in seen:
-          seen.add(item.info.key)
-          new.append(item.info.key)
-          yield item.info.key, item.data[0]
+      # The size of the first item says how many may be on their way at once.
+      for info, data in self._draw(table, count if drawn else 1, width):
+        drawn += 1
+        width = int(np.clip(_BYTES_IN_FLIGHT // max(data.nbytes, 1), 1, 32))
+        if not delete:
+          size = max(size, info.table_size)
+        if info.key not in seen:
+          seen.add(info.key)
+          new.append(info.key)
+          yield info.key, data
           on_progress(len(seen), size)
-          if len(seen) == size:
+          if len(seen) == size and not replaced:
             break
       if delete:  # Only now: an empty table cannot be sampled.
         self.delete(table, new)
         memory.give_back()
+
+  def _draw(self, table: str, count: int, width: int):
+    """Yields `count` samples, `width` of them at a time.
+
+    Reverb's own Client.sample asks for one after the other, and each would have
+    to wait for threads here and there: on a busy machine a millisecond.
+    """
+    sampler = self.call(self._sampling.NewSampler, table, count, width)
+    take = lambda n: [sampler.GetNextTrajectory() for _ in range(n)]
+    while count > 0:
+      samples = self.call(take, min(count, width))
+      count -= len(samples)
+      for *info, data in samples:
+        yield reverb.SampleInfo(*(part.item() for part in info)), data
 
   def delete(self, table: str, keys):
     self.call(self.reverb.mutate_priorities, table, None, list(keys))

@@ -1,5 +1,7 @@
 """Tests for what is written into Reverb and read back."""
 
+import json
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -201,3 +203,38 @@ def test_rows_are_sorted_in_place(seed):
   expected = array[order]
   reader.permute(array, order)
   np.testing.assert_array_equal(array, expected)
+
+
+def test_what_was_there_is_found_while_others_write(server):
+  insert = lambda i: server.client.insert(
+      reverb_tables.SEGMENTS, np.full(3, i, np.int32), 1.0
+  )
+  for i in range(20):
+    insert(i)
+  found = set()
+
+  def write_on(seen, size):
+    del seen
+    if size < 80:
+      insert(size + 1000)
+
+  for _, data in server.client.sample_all(
+      reverb_tables.SEGMENTS, on_progress=write_on
+  ):
+    found.add(int(data[0]))
+  assert found >= set(range(20))
+
+
+def test_descriptions_are_found_while_others_replace_theirs(server):
+  put = lambda i: server.client.put_metadata({'collector': i})
+  for i in range(6):
+    put(i)
+  for _ in range(8):
+    found = []
+    for _, data in server.client.sample_all(
+        reverb_tables.METADATA, replaced=True
+    ):
+      found.append(json.loads(data.tobytes())['collector'])
+      if len(found) == 1:
+        put(found[0])
+    assert set(found) == set(range(6))
