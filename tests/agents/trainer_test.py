@@ -393,10 +393,3 @@ def test_sizes_that_do_not_fit_are_refused(name, value, message, tmp_path):
   with pytest.raises(errors.UserError, match=f'{name}={value}: .*{message}'):
     trainer.AgentTrainer(config, str(tmp_path / 'run'), {name: value})
   assert not (tmp_path / 'run').exists()
-
-
-def test_frames_need_their_history_in_the_replay(tmp_path):
-  config = configs.TrainConfig('PixelCorridor', 'ddqn', num_steps=9)
-  settings = {'num_envs': 5_000, 'block_steps': 1, 'random_steps': 0}
-  with pytest.raises(errors.UserError, match='num_envs=5000.* at least'):
-    trainer.AgentTrainer(config, str(tmp_path), settings)
