@@ -6,6 +6,7 @@ from absl import flags
 
 from binaries import common_flags
 from binaries import data_flags
+from srdice_tf import commands
 from srdice_tf.experiments import logged_tasks
 from srdice_tf.experiments import tasks
 
@@ -67,10 +68,13 @@ def define() -> Callable[[], tuple[TaskConfig, str]]:
 
 
 def _policy(policy: str | None, actions: str | None) -> str:
-  if (policy is None) == (actions is None):
+  if policy is not None and actions is not None:
+    raise flags.Error('give --policy or --target_actions, not both')
+  if policy is None and actions is None:
+    command = commands.line('run_ope', data='logs.npz', policy='my_policy/')
     raise flags.Error(
-        'give one of --policy, which is evaluated on --data, and'
-        ' --target_actions'
+        'flag --policy must be given, or --target_actions: what is evaluated'
+        f' on --data; try: {command}'
     )
   if actions is not None:
     _refuse(['target_sigma'], 'is not for --target_actions: they are as drawn')

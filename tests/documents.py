@@ -15,6 +15,8 @@ README = 'README.md'
 _MARK = re.compile(r'<!-- (.*?) -->')
 _LINK = re.compile(r'\]\(([^)\s]+)\)')
 _SPAN = re.compile(r'`([^`\n]+)`')
+# A flag with its value; those in capitals stand for any.
+VALUE = re.compile(r'--([a-z]\w*)=([a-z][\w,]*)(?![\w:./-])')
 FLAG = re.compile(r'(?<![\w-])--(?:no(?=[a-z]\w*_))?([a-z]\w*)')
 _FLAGS_OF_ALL = """
 import json, runpy, sys
@@ -27,7 +29,10 @@ for path in sys.argv[1:]:
     delattr(flags.FLAGS, name)
   common_flags._holders.clear()
   runpy.run_path(path, run_name=path)
-  found[path] = list(flags.FLAGS)
+  found[path] = {
+      name: getattr(flags.FLAGS[name].parser, 'enum_values', [])
+      for name in flags.FLAGS
+  }
 print(json.dumps(found))
 """
 
@@ -90,7 +95,17 @@ def _goes_on(lines: list[str], position: int, first: str) -> bool:
 
 def commands(block: Block) -> list[list[str]]:
   """Returns the commands of a block, as the words that a shell sees."""
-  joined = re.sub(r'\\\n\s*', ' ', block.text)
+  return _commands(block.text)
+
+
+def all_commands(path: str) -> list[list[str]]:
+  """Returns the commands of a document's blocks and between its backticks."""
+  texts = [*(block.text for block in blocks(path)), *spans(path)]
+  return [words for text in texts for words in _commands(text)]
+
+
+def _commands(text: str) -> list[list[str]]:
+  joined = re.sub(r'\\\n\s*', ' ', text)
   starts = 'python ', 'bash ', 'pip '
   lines = [each.strip() for each in joined.splitlines()]
   found = [each for each in lines if each.startswith(starts)]
@@ -121,11 +136,13 @@ def links(path: str) -> Iterator[tuple[str, pathlib.Path]]:
 
 
 @functools.cache
-def flags() -> dict[str, set[str]]:
-  """Returns the flags of each program, by its path."""
+def flags() -> dict[str, dict[str, list[str]]]:
+  """Returns the flags of each program, by its path, and what each may be.
+
+  What a flag may be is empty, if that is not a list of words.
+  """
   programs = [p for p in source_tree.files() if source_tree.is_entry_point(p)]
   process = warm_processes.run('-c', _FLAGS_OF_ALL, *programs)
   assert process.returncode == 0, process.stderr
   # Libraries, such as pytest's plug-ins, may speak before.
-  found = json.loads(process.stdout.splitlines()[-1])
-  return {path: {*names} for path, names in found.items()}
+  return json.loads(process.stdout.splitlines()[-1])

@@ -13,6 +13,7 @@ from srdice_tf.estimators import registry
 from srdice_tf.experiments import costs
 from srdice_tf.experiments import known_experiments
 from srdice_tf.experiments import runs
+from srdice_tf.experiments import scales
 from srdice_tf.experiments import tasks
 from tests import documents
 from tests import source_tree
@@ -64,14 +65,30 @@ def test_files_exist(path):
 def test_flags_exist(path):
   flags = documents.flags()
   every = set().union(*flags.values()) | {'help', 'helpfull', 'lock', 'version'}
-  for block in documents.blocks(path):
-    for program, *words in (w[1:] for w in documents.commands(block)):
-      named = {documents.FLAG.match(w)[1] for w in words if w[:2] == '--'}
-      assert named <= flags.get(program, every), f'{path}: {program} {named}'
+  for program, *words in (w[1:] for w in documents.all_commands(path) if w[1:]):
+    named = {documents.FLAG.match(w)[1] for w in words if w[:2] == '--'}
+    known = {*flags.get(program, every)}
+    assert named <= known, f'{path}: {program} {named - known}'
   for text in documents.spans(path):
     names = {*documents.FLAG.findall(text)}
     negated = {f'no{name}' for name in names}
     assert names <= every or negated <= every, f'{path}: {text}'
+
+
+@pytest.mark.parametrize('path', documents.files())
+def test_values_of_flags_exist(path):
+  """Methods, experiments, presets and what else a flag has a list of."""
+  known = {}
+  for program in documents.flags().values():
+    for flag, values in program.items():
+      known.setdefault(flag, set()).update(values)
+  known['algo'] = {*registry.ESTIMATORS}
+  known['experiment'] = {*known_experiments.EXPERIMENTS}
+  known['scale'] = {*scales.SCALES}
+  assert known['preset'] and known['agent']
+  for flag, value in documents.VALUE.findall(documents.read(path)):
+    if known.get(flag):
+      assert {*value.split(',')} <= known[flag], f'{path}: --{flag}={value}'
 
 
 def test_commands_are_installed():
@@ -79,7 +96,7 @@ def test_commands_are_installed():
   named = {text for text in documents.spans(documents.README)
            if re.fullmatch(r'srdice-[\w-]+', text)}
   assert named
-  assert named <= {*content['project'].get('scripts', named)}
+  assert named <= {*content['project']['scripts']}
 
 
 def test_methods_and_experiments_are_all_there():

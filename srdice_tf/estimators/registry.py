@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
+import difflib
 
 from srdice_tf import errors
 from srdice_tf import ranges
@@ -41,9 +42,10 @@ def check_names(names: Sequence[str], field: str = 'algo'):
   ranges.check_list(field, names)
   for name in names:
     if name not in ESTIMATORS:
-      raise errors.UserError(
-          field, name, f'no such estimator; there are {", ".join(ESTIMATORS)}'
-      )
+      near = difflib.get_close_matches(name, ESTIMATORS, n=1)
+      hint = f'did you mean {near[0]}? ' if near else ''
+      there_are = f'{hint}There are {", ".join(ESTIMATORS)}'
+      raise errors.UserError(field, name, f'no such estimator; {there_are}')
 
 
 def make_estimators(

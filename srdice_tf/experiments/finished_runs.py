@@ -40,7 +40,9 @@ def read(root: str) -> list[run_records.Group]:
       not what an experiment wrote.
   """
   if not os.path.isdir(root):
-    raise errors.UserError('runs', root, 'expected a directory of runs')
+    command = commands.line('run_ope', env='Hopper-v4', output_dir=root)
+    expected = f'expected a directory of runs; {command} makes one'
+    raise errors.UserError('runs', root, expected)
   places = {'': []}  # Directories with something in it, by experiment.
   for directory, below, names in os.walk(root):
     below.sort()

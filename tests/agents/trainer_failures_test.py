@@ -31,3 +31,10 @@ def test_a_rate_that_is_too_large_is_one_line(tmp_path):
   with pytest.raises(errors.UserError, match='loss of agent=ddqn is nan at'):
     run.train()
   run.close()
+
+
+def test_frames_need_their_history_in_the_replay(tmp_path):
+  config = configs.TrainConfig('PixelCorridor', 'ddqn', num_steps=9)
+  settings = {'num_envs': 5_000, 'block_steps': 1, 'random_steps': 0}
+  with pytest.raises(errors.UserError, match='num_envs=5000.* at least'):
+    trainer.AgentTrainer(config, str(tmp_path), settings)

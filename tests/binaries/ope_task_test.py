@@ -65,8 +65,8 @@ def test_a_server_of_tf_agents():
         ({}, '--env must be given, or --data'),
         ({'env': 'Hopper-v4', 'columns': 'state=x'}, '--columns is for --data'),
         ({'data': 'x', 'policy': 'p', 'epsilon': 0.1}, '--epsilon is for data'),
-        ({'data': 'x'}, 'one of --policy'),
-        ({'data': 'x', 'policy': 'p', 'target_actions': 'a'}, 'one of'),
+        ({'data': 'x'}, 'try: .*run_ope.py --data=logs.npz --policy='),
+        ({'data': 'x', 'policy': 'p', 'target_actions': 'a'}, 'not both'),
         ({'reverb_table': 't'}, '--reverb_table is for --reverb_address'),
     ],
 )

@@ -74,6 +74,7 @@ def test_arguments_of_wrong_types(chain, policy):
       ({'seed': 0.5}, 'seed=0.5'),
       ({'seed': '0'}, 'seed=0: expected a whole number'),
       ({'algos': 'none'}, 'algos=none: no such estimator'),
+      ({'algos': 'srdce'}, 'no such estimator; did you mean srdice'),
       ({'algos': None}, 'algos: found NoneType; expected'),
       ({'algos': [3]}, 'algos: found list; expected'),
       ({'algos': []}, 'algos=: expected at least one'),
