@@ -11,6 +11,7 @@ from srdice_tf import errors
 from srdice_tf import limits
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import runs
+from srdice_tf.experiments import streaming
 from srdice_tf.experiments import tasks
 
 _TASK = tasks.TaskConfig(
@@ -114,6 +115,8 @@ def test_sizes_that_cannot_fit_leave_nothing_behind(
       start_pool=8,
   )
   config = _config(path, algos=('srdice',), hyperparameters=small)
+  # As if the data fitted, and only phi of them did not.
+  monkeypatch.setattr(streaming, 'decided', lambda config, *_: config)
   monkeypatch.setattr(limits, 'available_bytes', lambda: 4 * 200 * 15)
   with pytest.raises(errors.UserError, match='num_features=16:.*most 15.'):
     runs.run(config, str(tmp_path / 'run'))
