@@ -107,9 +107,10 @@ def evaluate(
     policy, data = logged_arguments.policy_and_data(
         policy, data, '' if stream else columns, accept
     )
-    return _evaluated(
+    found = _evaluated(
         policy, data, names, numbers, preset, hyperparameters, mdp, progress
     )
+  return found
 
 
 def _evaluated(

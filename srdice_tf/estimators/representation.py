@@ -44,8 +44,8 @@ class RepresentationConfig(
     mask_terminal_frame: Whether the encoder-decoder ignores the frame after a
       terminal state.
     successor_residual: Whether psi(s, a) is phi(s, a) plus a network, which
-      then learns only what follows; a network alone has to learn how phi
-      depends on the action once more, and smooths it.
+      then learns only what follows; a network alone has to learn once more
+      how phi depends on the action, which it smooths.
     ridge: Ridge of SR-DICE's closed form, added to E[phi phi^T] as a share of
       its mean diagonal.
   """

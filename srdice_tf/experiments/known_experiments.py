@@ -316,7 +316,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         num_seeds=grids.STUDY.num_seeds,
     ),
     'beyond': Experiment(
-        'Closed forms and doubly robust sums, beside SR-DICE and Deep TD',
+        'Closed forms and doubly robust sums beside SR-DICE',
         SR_METHODS + CLOSED_FORMS,
         environments.CONTINUOUS_TASKS,
         (

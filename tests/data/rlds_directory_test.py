@@ -206,4 +206,4 @@ def test_directories_that_cannot_be_read(tmp_path, monkeypatch):
   assert f'{path}: TensorFlow Datasets cannot read it' in _error(path)
   monkeypatch.setitem(sys.modules, 'tensorflow_datasets', None)
   found = _error(path)
-  assert 'needs tensorflow_datasets' in found and "'.[rlds]'" in found
+  assert 'needs tensorflow_datasets' in found and '".[rlds]"' in found

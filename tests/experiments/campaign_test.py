@@ -50,7 +50,9 @@ def _smaller(name, monkeypatch):
   """Leaves one point and fewer methods, which share their graphs' making."""
   if name in _WHOLE:
     return
-  smoke = dataclasses.replace(scales.scale('smoke'), max_points=1)
+  smoke = dataclasses.replace(
+      scales.scale('smoke'), max_points=1, max_parts=2
+  )
   monkeypatch.setitem(scales.SCALES, 'smoke', smoke)
   experiment = known_experiments.experiment(name)
   algos = tuple(a for a in experiment.algos if a in _FEWER)
