@@ -326,7 +326,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         num_seeds=3,
     ),
     'beyond_rewards': Experiment(
-        'Random rewards from the ratios of closed forms and of SR-DICE',
+        'Random rewards from ratios in closed form',
         SR_METHODS + CLOSED_FORMS,
         environments.CONTINUOUS_TASKS,
         tuple(
@@ -351,7 +351,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         kind=RANDOM_REWARDS,
     ),
     'ranges': Experiment(
-        'How often the ranges of doubly robust values hold the truth',
+        'How often the ranges of dr hold the truth',
         ('dr',),
         environments.CONTINUOUS_TASKS,
         (
