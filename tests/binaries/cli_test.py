@@ -12,6 +12,7 @@ import pytest
 from binaries import config_flags
 from srdice_tf.agents import configs
 from srdice_tf.experiments import chain
+from tests import source_tree
 
 _BINARY = '''
 """Does a small job.
@@ -47,6 +48,9 @@ if __name__ == '__main__':
 '''
 
 
+_VARIABLES = {**os.environ, 'PYTHONPATH': str(source_tree.ROOT)}
+
+
 @pytest.fixture(name='binary')
 def _binary(tmp_path):
   """Returns a function that starts a binary with the given main."""
@@ -60,6 +64,7 @@ def _binary(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
+        env=_VARIABLES,
     )
 
   return start
@@ -269,6 +274,7 @@ def test_two_binaries_in_one_process_share_flags(tmp_path):
       text=True,
       cwd=tmp_path,
       check=True,
+      env=_VARIABLES,
   )
   assert process.stdout == "0.5 0.5\n['gamma']\n"
 
