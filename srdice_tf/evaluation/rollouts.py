@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import dataclasses
 import math
 import os
+import sys
 import time
 from typing import NamedTuple
 
@@ -321,6 +322,9 @@ def play(
 def _num_processes(num_episodes: int, num_steps: int) -> int:
   """Returns how many processes step a batch: one a core that is free."""
   if num_episodes * num_steps < _LEAST_STEPS:
+    return 1
+  # Processes are forked, and forks beside Reverb's threads have died (SIGSEGV).
+  if 'reverb' in sys.modules:
     return 1
   cores = len(os.sched_getaffinity(0))
   # Who was told to use one thread, as each worker of a sweep, has one core.

@@ -3,6 +3,7 @@
 import functools
 import os
 import signal
+import sys
 import time
 
 import numpy as np
@@ -127,6 +128,9 @@ def test_as_many_processes_as_this_one_has_cores(monkeypatch):
   monkeypatch.setattr(os, 'sched_getaffinity', lambda _: set(range(4)))
   monkeypatch.setattr(os, 'cpu_count', lambda: 6)
   monkeypatch.setattr(rollouts, '_num_others', lambda: 0)
+  monkeypatch.setitem(sys.modules, 'reverb', None)
+  assert rollouts._num_processes(100, 1000) == 1  # Its threads are no forks'.
+  monkeypatch.delitem(sys.modules, 'reverb')
   assert rollouts._num_processes(100, 1000) == 4
   assert rollouts._num_processes(3, 100_000) == 3
   assert rollouts._num_processes(10, 20) == 1  # Not worth it.
