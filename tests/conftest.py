@@ -47,6 +47,3 @@ def pytest_collection_modifyitems(config, items):
   )
   if tf := sys.modules.get('tensorflow'):
     tf.config.list_logical_devices()  # Has its threads from here on.
-  # The programs that tests start have all of theirs.
-  for name in _ONE_THREAD:
-    os.environ.pop(name, None)

@@ -1,8 +1,6 @@
 """Tests of the program that makes a report."""
 
 import pathlib
-import subprocess
-import sys
 
 from tests import warm_processes
 from tests.reports import hand_made
@@ -33,13 +31,7 @@ def test_a_page_from_runs(tmp_path):
 
 
 def test_no_runs_are_one_line(tmp_path):
-  process = subprocess.run(
-      [sys.executable, _PROGRAM, f'--runs={tmp_path}'],
-      capture_output=True,
-      text=True,
-      check=False,
-      env=_VARIABLES,
-  )
+  process = _run(f'--runs={tmp_path}')
   assert process.returncode == 1
   assert process.stderr == (
       f'error: --runs={tmp_path}: no run is finished there, none has a'

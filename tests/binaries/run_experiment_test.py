@@ -2,13 +2,10 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
-from tests import source_tree
 from tests import warm_processes
 
 _PROGRAM = 'binaries/run_experiment.py'
@@ -28,7 +25,7 @@ def _run(tmp_path, **flags):
 
 
 def test_an_experiment_stops_on_ctrl_c_and_goes_on(tmp_path):
-  flags = {'experiment': 'coverage', 'scale': 'smoke'}
+  flags = {'experiment': 'coverage', 'scale': 'smoke', 'workers': 1}
   process = _start(tmp_path, **flags)
   logs = tmp_path / 'runs' / 'smoke' / 'coverage' / 'logs'
   end = time.monotonic() + 120
@@ -81,15 +78,8 @@ def test_bad_input_is_one_line(tmp_path, flags, code, words):
 
 
 def test_the_list_shows_every_experiment_with_its_cost():
-  # In a Python of its own, with all of its imports.
-  process = subprocess.run(
-      [sys.executable, _PROGRAM, '--list', '--workers=2'],
-      cwd=source_tree.ROOT,
-      capture_output=True,
-      text=True,
-      check=True,
-  )
-  assert process.stderr == ''
+  process = warm_processes.run(_PROGRAM, '--list', '--workers=2')
+  assert (process.returncode, process.stderr) == (0, '')
   output = process.stdout
   heading, _, *lines = output.splitlines()
   assert 'on 2 cores' in heading

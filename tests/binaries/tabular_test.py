@@ -2,12 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
-from tests import source_tree
 from tests import warm_processes
 
 _TINY = {
@@ -23,19 +20,6 @@ _TINY = {
 def _run(binary, **flags):
   return warm_processes.run(
       f'binaries/{binary}.py', *warm_processes.flags(flags)
-  )
-
-
-def _run_alone(binary, **flags):
-  """Runs a program in a Python of its own, with all of its imports."""
-  return subprocess.run(
-      [
-          sys.executable, f'binaries/{binary}.py', *warm_processes.flags(flags)
-      ],
-      cwd=source_tree.ROOT,
-      capture_output=True,
-      text=True,
-      timeout=280,
   )
 
 
@@ -86,7 +70,7 @@ def test_pairs_that_the_data_lack(tmp_path):
 
 
 def test_a_study_ends_without_truth(tmp_path):
-  result = _run_alone(
+  result = _run(
       'run_study',
       envs='FiveStateChain',
       setting='alpha0',
@@ -117,7 +101,7 @@ def test_coverage_counts_intervals(tmp_path):
   )
   assert result.returncode == 0, result.stderr
   assert 'num_datasets              2' in result.stdout
-  result = _run_alone('run_coverage', env='FiveStateChain', truth='none')
+  result = _run('run_coverage', env='FiveStateChain', truth='none')
   assert result.returncode == 2  # Without truth there is nothing to count.
 
 
@@ -137,7 +121,7 @@ def test_chain_writes_its_figure(tmp_path):
 
 
 def test_chain_with_wrong_settings(tmp_path):
-  result = _run_alone('run_chain', num_steps=150, output_dir=tmp_path / 'run')
+  result = _run('run_chain', num_steps=150, output_dir=tmp_path / 'run')
   assert result.returncode == 1
   assert result.stderr.strip() == (
       'error: --num_steps=150: expected a multiple of --interval=100.'

@@ -74,14 +74,14 @@ def test_mean_ratio_of_on_policy_data(on_chain):
 
 
 @pytest.mark.parametrize(
-    ('name', 'updates'), [('dual_dice', 16_000), ('gradient_dice', 8_000)]
+    ('name', 'updates'), [('dual_dice', 8_000), ('gradient_dice', 8_000)]
 )
 def test_ratio_estimators_on_the_chain(chain, name, updates):
   estimators = _make(
       chain,
       [name],
       updates=updates,
-      dual_dice_learning_rate=2e-4,
+      dual_dice_learning_rate=4e-4,
       gradient_dice_learning_rate=2e-4,
   )
   estimator, means = estimators[name], []

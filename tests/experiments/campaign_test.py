@@ -43,7 +43,7 @@ def _run(name, roots, execute=_run_here, kept=''):
 
 # With all methods and points; others have the same, and run fewer of them.
 _WHOLE = 'hard', 'representations', 'beyond'
-_FEWER = 'srdice_closed', 'deep_td', 'linear_srdice'
+_FEWER = 'deep_td', 'linear_srdice'
 
 
 def _smaller(name, monkeypatch):

@@ -1,8 +1,6 @@
 """Tests of looking through logged data, from a file to the report."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,6 +11,7 @@ from srdice_tf import errors
 from srdice_tf.experiments import data_check
 from srdice_tf.policies import loading
 from srdice_tf.reports import data_report
+from tests import warm_processes
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 
@@ -180,12 +179,6 @@ def test_names_of_what_is_accepted_are_checked_first():
 
 def test_the_program_exits_with_1(save, tmp_path):
   path = tmp_path / save(rewards=np.zeros(1600))
-  process = subprocess.run(
-      [sys.executable, 'binaries/check_data.py', f'--data={path}'],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      check=False,
-  )
+  process = warm_processes.run('binaries/check_data.py', f'--data={path}')
   assert process.returncode == 1 and not process.stderr
   assert 'no_rewards: all rewards are 0' in process.stdout

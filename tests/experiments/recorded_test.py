@@ -96,7 +96,7 @@ def _machine() -> str:
 
 @pytest.fixture(name='numbers', scope='module')
 def _all_numbers():
-  """Those of a process that has all of its threads, as the recorded one."""
+  """Those of a process of its own, as the recorded ones."""
   command = [sys.executable, '-m', 'tests.experiments.recorded_test']
   process = subprocess.run(
       command, cwd=source_tree.ROOT, capture_output=True, text=True
