@@ -17,6 +17,7 @@ def gradient_step(optimizers, variables, loss_function) -> tf.Tensor:
   """
   if not isinstance(optimizers, tuple):
     optimizers, variables = (optimizers,), (variables,)
+  _make_weights(optimizers, variables)
   with tf.GradientTape(watch_accessed_variables=False) as tape:
     tape.watch(variables)
     loss = loss_function()
@@ -30,6 +31,18 @@ def gradient_step(optimizers, variables, loss_function) -> tf.Tensor:
     ]
   with tf.control_dependencies(applied):
     return tf.identity(loss)
+
+
+def _make_weights(optimizers, variables):
+  """Makes what optimisers keep, as if it had been there before.
+
+  A function that makes variables while it is traced is traced a second time.
+  """
+  not_lifted = {'experimental_enable_variable_lifting': False}
+  make = lambda next_creator, **options: next_creator(**options | not_lifted)
+  with tf.init_scope(), tf.variable_creator_scope(make):
+    for optimizer, own in zip(optimizers, variables):
+      optimizer._create_all_weights(own)
 
 
 def saddle_step(minimizer, minimized, maximizer, maximized, objective):
