@@ -94,15 +94,6 @@ def test_finished_run_does_nothing(chain, tmp_path):
   assert not reports
 
 
-def test_a_step_is_traced_once(chain):
-  for name in ('deep_td', 'dual_dice'):
-    made = registry.make_estimators([name], chain.problem, _CONFIG, seed=1)
-    (phase,) = made[name].phases
-    traced = []
-    training.compile_steps(lambda: traced.append(name) or phase.step())(2)
-    assert traced == [name]
-
-
 def test_shared_phases_are_trained_once(chain):
   _, reports = _run(chain, names=['srdice', 'deep_sr'])
   phases = [report.phase for report in reports if report.step == 10]
