@@ -9,6 +9,7 @@ bit on the kind of machine that wrote it; others may round in another way.
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -96,10 +97,14 @@ def _machine() -> str:
 
 @pytest.fixture(name='numbers', scope='module')
 def _all_numbers():
-  """Those of a process of its own, as the recorded ones."""
+  """Those of a process that has all of its threads, as the recorded one."""
   command = [sys.executable, '-m', 'tests.experiments.recorded_test']
   process = subprocess.run(
-      command, cwd=source_tree.ROOT, capture_output=True, text=True
+      command,
+      cwd=source_tree.ROOT,
+      capture_output=True,
+      text=True,
+      env={k: v for k, v in os.environ.items() if 'OP_THREADS' not in k},
   )
   assert process.returncode == 0, process.stderr
   return json.loads(process.stdout[process.stdout.index('{\n') :])['tasks']
