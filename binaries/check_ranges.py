@@ -9,13 +9,10 @@ from srdice_tf import console
 
 console.start(__file__)
 
-import os
-
 from absl import flags
 
+from binaries import checked_table
 from binaries import cli
-from srdice_tf import errors
-from srdice_tf.experiments import finished_runs
 from srdice_tf.reports import range_table
 
 _RUNS = flags.DEFINE_string(
@@ -30,20 +27,9 @@ _TABLE = flags.DEFINE_string(
 
 
 def main(_) -> None:
-  groups = finished_runs.read(_RUNS.value)
-  rows = range_table.frame(r for group in groups for r in group.records)
-  if rows.empty:
-    raise errors.UserError(
-        'runs', _RUNS.value, 'no run there has a truth and a range'
-    )
-  print(range_table.text(rows))
-  path = _TABLE.value or os.path.join(_RUNS.value, 'ranges.csv')
-  try:
-    rows.to_csv(path, index=False, float_format='%.6g')
-  except OSError as error:
-    reason = error.strerror or str(error)
-    raise errors.UserError('table', path, reason) from error
-  print(f'all numbers   {path}')
+  checked_table.show(
+      _RUNS.value, _TABLE.value, range_table, 'ranges.csv', 'range'
+  )
 
 
 if __name__ == '__main__':
