@@ -87,7 +87,7 @@ def _serve(pipe: connection.Connection, memory: int):
     gymnasium.registry[part.spec.id] = part.spec
     trial = _make(part.wanted, part.layout.num_envs)
     envs = [_make(part.wanted, number) for number in part.numbers]
-    checksum = trial.trial()
+    checksum, _ = trial.trial()
     trial.close()
   except EOFError:
     raise

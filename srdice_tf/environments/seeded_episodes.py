@@ -105,17 +105,17 @@ class SeededEpisodes:
         terminated or truncated,
     )
 
-  def trial(self) -> str:
-    """Returns a checksum of the first steps of an episode, by random actions.
+  def trial(self) -> tuple[str, int]:
+    """Plays the first steps of an episode, by random actions.
 
-    Two processes with the same checksum have the same environment.
+    Returns:
+      A checksum, which two processes share if they have the same environment,
+      and the number of steps.
     """
     space, rng = self._env.action_space, np.random.default_rng(self._seed)
     digest = hashlib.sha256(self.begin().tobytes())
     last = False
-    for _ in range(_TRIAL_STEPS):
-      if last:
-        break
+    while self._num_steps < _TRIAL_STEPS and not last:
       if self._first_action is None:
         action = rng.uniform(space.low, space.high).astype(np.float32)
       else:
@@ -123,7 +123,7 @@ class SeededEpisodes:
       observation, *numbers, last = self.advance(action)
       digest.update(observation.tobytes())
       digest.update(np.array(numbers, np.float64).tobytes())
-    return digest.hexdigest()
+    return digest.hexdigest(), self._num_steps
 
   def _observation(self, observation) -> np.ndarray:
     if self._first_observation is not None:

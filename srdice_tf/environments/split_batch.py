@@ -223,7 +223,7 @@ def _layout(
 def _compare(trial: gymnasium_env.GymnasiumEnvironment, others):
   """Raises an error if other processes have other environments than this."""
   try:
-    expected = trial.trial()
+    expected, _ = trial.trial()
   except errors.UserError as error:
     raise CannotBeSplitError from error
   finally:

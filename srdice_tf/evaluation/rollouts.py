@@ -274,6 +274,7 @@ def play(
     num_episodes: int,
     observer: Callable[[tuple], None],
     number: int = 0,
+    num_processes: int = 0,
 ) -> Iterator[float]:
   """Plays a batch of episodes, all of them a step at a time.
 
@@ -284,18 +285,22 @@ def play(
     observer: is given each step of the batch, also of episodes that have
       ended: time steps before and after it, and the policy's step between.
     number: of the batch; each has a seed of its own.
+    num_processes: that step the environments; 0: as many as are worth it.
 
   Yields:
     The share that is played, after each step of the batch.
   """
   seed = _batch_seed(config.seed, number)
+  num_processes = num_processes or free_cores.num_processes(
+      config.env_id, num_episodes, config.num_steps
+  )
   env = environments.load_batch(
       config.env_id,
       num_episodes,
       seed,
       max_episode_steps=config.num_steps,
       single_episode=True,
-      num_processes=free_cores.num_processes(num_episodes, config.num_steps),
+      num_processes=num_processes,
   )
   py_policy = seeded.SeededPyPolicy(policy, num_episodes, seed)
   driver = py_driver.PyDriver(
