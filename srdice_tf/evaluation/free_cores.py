@@ -8,8 +8,8 @@ import time
 from srdice_tf import environments
 from srdice_tf import errors
 
-# What a batch must take for further processes to be worth it. They take 0.5 s to
-# start and to end, and the policy is called in one.
+# What a batch must take to be worth further processes. They take 0.5 s to start
+# and to end, and the policy is called in one.
 _LEAST_SECONDS = 4.0
 _LEAST_STEPS = 1_000  # Fewer are not worth a look.
 _LOOK_SECONDS = 0.2
