@@ -19,6 +19,7 @@ from srdice_tf.benchmarks import frame_step_costs
 from srdice_tf.benchmarks import linear_costs
 from srdice_tf.benchmarks import program_costs
 from srdice_tf.benchmarks import robust_costs
+from srdice_tf.benchmarks import rollout_costs
 from srdice_tf.benchmarks import step_costs
 from srdice_tf.benchmarks import stream_costs
 
@@ -38,6 +39,11 @@ _GROUPS = {
     'dr': lambda n: robust_costs.summing(n)
     + robust_costs.value_members(n, num_members=5),
     'frames': lambda n: frame_step_costs.steps(max(n // 50, 100)),
+    'rollouts': lambda n: rollout_costs.processes(
+        'Humanoid-v4', max(n // 500, 2)
+    )
+    + rollout_costs.processes('ALE/Pong-v5', max(n // 2500, 2))
+    + rollout_costs.processes('Pendulum-v1', max(n // 500, 2)),
     'stream': lambda n: stream_costs.steps('Humanoid-v4', n),
     'td3': lambda n: agent_costs.learning('HalfCheetah-v4')
     + agent_costs.updating('HalfCheetah-v4')

@@ -1,14 +1,22 @@
 """gymnasium environments as TF-Agents PyEnvironments."""
 
-from srdice_tf.environments.finite_mdps import mdp_of
-from srdice_tf.environments.suite import CONTINUOUS_TASKS
-from srdice_tf.environments.suite import description
-from srdice_tf.environments.suite import has_frames
-from srdice_tf.environments.suite import load
-from srdice_tf.environments.suite import load_batch
-from srdice_tf.environments.suite import time_limit
+import importlib
 
-__all__ = [
-    'CONTINUOUS_TASKS', 'description', 'has_frames', 'load', 'load_batch',
-    'mdp_of', 'time_limit',
-]
+_PUBLIC = {
+    'CONTINUOUS_TASKS': 'suite',
+    'description': 'suite',
+    'has_frames': 'suite',
+    'load': 'suite',
+    'load_batch': 'suite',
+    'mdp_of': 'finite_mdps',
+    'time_limit': 'suite',
+}
+__all__ = list(_PUBLIC)
+
+
+def __getattr__(name: str):
+  # The processes that only step environments do without TensorFlow.
+  if name in _PUBLIC:
+    module = importlib.import_module(f'srdice_tf.environments.{_PUBLIC[name]}')
+    return getattr(module, name)
+  raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

@@ -6,11 +6,10 @@ import numpy as np
 from tf_agents.environments import py_environment
 from tf_agents.trajectories import time_step as ts
 
+from srdice_tf.environments import batch_rows
 from srdice_tf.environments import gymnasium_env
 
-FIRST, MID, LAST = (
-    int(t) for t in (ts.StepType.FIRST, ts.StepType.MID, ts.StepType.LAST)
-)
+FIRST, MID, LAST = batch_rows.FIRST, batch_rows.MID, batch_rows.LAST
 
 
 class BatchedEnvironment(py_environment.PyEnvironment):
@@ -80,7 +79,7 @@ class BatchedEnvironment(py_environment.PyEnvironment):
     )
     for i, env in enumerate(self._envs):
       for action in actions[i]:
-        _write(step, i, env.advance(action))
+        batch_rows.write(step, i, env.advance(action))
     self._current_time_step = step
     return step
 
@@ -97,22 +96,9 @@ class BatchedEnvironment(py_environment.PyEnvironment):
     # New arrays each step: drivers and observers keep the previous ones.
     step = ts.TimeStep(*(np.copy(part) for part in self._current_time_step))
     actions = np.asarray(action)  # [B, ...]
-    for i, env in enumerate(self._envs):
-      if step.step_type[i] != LAST:
-        _write(step, i, env.advance(actions[i]))
-      elif self._single_episode:
-        step.reward[i] = 0.0
-      else:
-        _write(step, i, (env.begin(), 0.0, 1.0, False))
-        step.step_type[i] = FIRST
+    batch_rows.advance(self._envs, step, actions, self._single_episode)
     return step
 
   def close(self):
     for env in self._envs:
       env.close()
-
-
-def _write(step: ts.TimeStep, i: int, result):
-  """Writes what `advance` returned into row i of a batch."""
-  step.observation[i], step.reward[i], step.discount[i], last = result
-  step.step_type[i] = LAST if last else MID

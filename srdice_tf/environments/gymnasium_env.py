@@ -1,10 +1,5 @@
 """One gymnasium environment as a TF-Agents PyEnvironment."""
 
-import math
-import operator
-import reprlib
-import warnings
-
 import gymnasium
 from gymnasium import spaces
 import numpy as np
@@ -13,9 +8,7 @@ from tf_agents.specs import array_spec
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import errors
-from srdice_tf.environments import user_code
-
-_LARGEST = float(np.finfo(np.float32).max)
+from srdice_tf.environments import seeded_episodes
 
 
 def observation_spec(space: spaces.Space, env_id: str, channels_last: bool):
@@ -30,8 +23,7 @@ def observation_spec(space: spaces.Space, env_id: str, channels_last: bool):
     )
   if isinstance(space, spaces.Box):
     shape = space.shape
-    is_picture = len(shape) == 3 and np.issubdtype(space.dtype, np.integer)
-    dtype = space.dtype if is_picture else np.dtype(np.float32)
+    dtype = seeded_episodes.observation_dtype(space)
     if channels_last:
       shape = (*shape[1:], shape[0])
       return array_spec.BoundedArraySpec(shape, dtype, 0, 255, 'observation')
@@ -73,152 +65,25 @@ def action_spec(space: spaces.Space, env_id: str):
   )
 
 
-class GymnasiumEnvironment(py_environment.PyEnvironment):
-  """A gymnasium environment with TF-Agents' specs and time steps.
-
-  Episode k is reset with a seed that depends only on (seed, k), so any episode
-  can be started again on its own (`begin(k)`). That is how an interrupted
-  collection restores its environments.
-  """
+class GymnasiumEnvironment(
+    seeded_episodes.SeededEpisodes, py_environment.PyEnvironment
+):
+  """A gymnasium environment with TF-Agents' specs and time steps."""
 
   def __init__(self, env: gymnasium.Env, seed: int, frame_stack: int = 0):
-    """Wraps `env`.
-
-    Args:
-      env: the environment; a pixel environment stacks frames itself.
-      seed: of the episodes.
-      frame_stack: number of frames in an observation [stack, H, W], which
-        becomes [H, W, stack]; 0 for environments without a stack.
-    """
-    self._env = env
-    self._env_id = env.spec.id if env.spec else type(env.unwrapped).__name__
-    self._seed = seed
-    self._episode = -1
-    self._num_steps = 0
-    self._reset_seed = 0
-    self.frame_stack = frame_stack
+    """Wraps `env`; see SeededEpisodes."""
+    seeded_episodes.SeededEpisodes.__init__(self, env, seed, frame_stack)
     self._observation_spec = observation_spec(
-        env.observation_space, self._env_id, channels_last=frame_stack > 0
+        env.observation_space, self.env_id, channels_last=frame_stack > 0
     )
-    self._action_spec = action_spec(env.action_space, self._env_id)
-    # Only for discrete actions and observations, else None.
-    self._first_action = _first(env.action_space)
-    self._first_observation = _first(env.observation_space)
-    self._shape = env.observation_space.shape
-    super().__init__(handle_auto_reset=True)
-
-  @property
-  def env_id(self) -> str:
-    return self._env_id
+    self._action_spec = action_spec(env.action_space, self.env_id)
+    py_environment.PyEnvironment.__init__(self, handle_auto_reset=True)
 
   def observation_spec(self):
     return self._observation_spec
 
   def action_spec(self):
     return self._action_spec
-
-  def begin(self, episode: int | None = None) -> np.ndarray:
-    """Starts the next episode, or the one named; returns its observation.
-
-    Raises:
-      UserCodeError: if the environment fails.
-    """
-    self._episode = self._episode + 1 if episode is None else episode
-    self._num_steps = 0
-    sequence = np.random.SeedSequence([self._seed, self._episode])
-    # The seed must fit a C int: ALE and Box2D take nothing larger.
-    self._reset_seed = int(sequence.generate_state(1)[0] >> 1)
-    try:
-      observation, _ = self._env.reset(seed=self._reset_seed)
-    except (Exception, SystemExit) as error:
-      raise self._raised(error) from error
-    return self._observation(observation)
-
-  def advance(self, action) -> tuple[np.ndarray, float, float, bool]:
-    """Steps; returns observation, reward, discount and whether it is last.
-
-    A terminal state has discount 0; a truncated episode keeps discount 1.
-
-    Raises:
-      UserCodeError: if the environment fails.
-    """
-    if self._first_action is not None:
-      action = int(action) + self._first_action
-    self._num_steps += 1
-    try:
-      observation, reward, terminated, truncated, _ = self._env.step(action)
-    except (Exception, SystemExit) as error:
-      raise self._raised(error) from error
-    if not _is_finite_number(reward):
-      found = reprlib.repr(reward)
-      raise self._failure(f'the reward is {found}, expected a finite number')
-    return (
-        self._observation(observation),
-        reward,
-        0.0 if terminated else 1.0,
-        terminated or truncated,
-    )
-
-  def _observation(self, observation) -> np.ndarray:
-    if self._first_observation is not None:
-      return self._state(observation)
-    try:
-      observation = np.asarray(observation)
-    except ValueError as error:  # Rows of different lengths.
-      raise self._raised(error) from error
-    if observation.shape != self._shape:
-      raise self._failure(
-          f'the observation has shape {observation.shape}, expected'
-          f' {self._shape}'
-      )
-    dtype = self._observation_spec.dtype
-    if dtype != observation.dtype:
-      self._check_type(observation, dtype)
-      observation = observation.astype(dtype)
-    if dtype.kind == 'f' and not _all_finite(observation):
-      raise self._failure('the observation has values that are NaN or infinite')
-    if self.frame_stack:
-      return np.moveaxis(observation, 0, -1)
-    return observation
-
-  def _state(self, observation) -> np.ndarray:
-    """Returns the number of a discrete observation, from 0."""
-    try:
-      state = operator.index(observation) - self._first_observation
-    except TypeError:
-      state = -1
-    if not 0 <= state <= self._observation_spec.maximum:
-      raise self._failure(
-          f'the observation is {reprlib.repr(observation)}, expected one of'
-          f' {self._env.observation_space}'
-      )
-    return np.asarray(state, np.int64)
-
-  def _check_type(self, observation: np.ndarray, dtype: np.dtype):
-    """Raises an error if a conversion would change the values."""
-    if dtype.kind == 'f':
-      fits = observation.dtype.kind in 'fiub'
-    else:
-      fits = observation.dtype.kind in 'iu' and np.array_equal(
-          observation.astype(dtype), observation
-      )
-    if not fits:
-      raise self._failure(
-          f'the observation is of {observation.dtype}, expected {dtype}'
-      )
-
-  def _raised(self, error: BaseException) -> errors.UserCodeError:
-    """Returns the error for an environment that raised or wanted to exit."""
-    details = user_code.traceback_of(error)
-    return self._failure(user_code.summary(error), details)
-
-  def _failure(self, what: str, details: str = '') -> errors.UserCodeError:
-    where = f'step {self._num_steps}' if self._num_steps else 'its reset'
-    return errors.UserCodeError(
-        f'env={self._env_id}: episode {self._episode}, {where}: {what} (reset'
-        f' with seed {self._reset_seed}).',
-        details,
-    )
 
   def _reset(self):
     return ts.restart(self.begin())
@@ -232,31 +97,3 @@ class GymnasiumEnvironment(py_environment.PyEnvironment):
         discount=np.asarray(discount, np.float32),
         observation=observation,
     )
-
-  def seed(self, seed: int):
-    self._seed = seed
-    self._episode = -1
-
-  def close(self):
-    try:
-      self._env.close()
-    except (Exception, SystemExit) as error:  # Its data are still good.
-      what = user_code.summary(error)
-      message = f'env={self._env_id}: cannot be closed: {what}'
-      warnings.warn(message, stacklevel=2)
-
-
-def _first(space: spaces.Space) -> int | None:
-  return int(space.start) if isinstance(space, spaces.Discrete) else None
-
-
-def _is_finite_number(reward) -> bool:
-  try:
-    return math.isfinite(reward) and abs(reward) <= _LARGEST
-  except (TypeError, ValueError, OverflowError):  # Of None, texts, arrays.
-    return False
-
-
-def _all_finite(values: np.ndarray) -> bool:
-  # The product is faster but can overflow.
-  return math.isfinite(np.vdot(values, values)) or np.isfinite(values).all()

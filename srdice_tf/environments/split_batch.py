@@ -6,57 +6,87 @@ the batch; it writes what it sees into memory that both sides share.
 """
 
 from collections.abc import Callable
-import mmap
+import contextlib
 import multiprocessing
 import os
-import signal
+import subprocess
+import sys
 
 import numpy as np
 from tf_agents.environments import py_environment
 from tf_agents.trajectories import time_step as ts
 
 from srdice_tf import errors
-from srdice_tf.environments import batched
+from srdice_tf.environments import batch_rows
+from srdice_tf.environments import gymnasium_env
+from srdice_tf.environments import making
+from srdice_tf.environments import part_process
 
-_RESET, _STEP = b'reset', b'step'
+# Modules are found where this process finds them. Nothing of its main program
+# is run, as multiprocessing would do.
+_PROGRAM = """\
+import sys
+sys.path[:] = sys.argv[3:]
+from srdice_tf.environments import part_process
+part_process.main()
+"""
+_START_SECONDS = 120.0  # Until a process must have made its environments.
+_END_SECONDS = 5.0  # Until one that does not end is killed.
+
+
+class CannotBeSplitError(Exception):
+  """Other processes cannot make the same environment."""
 
 
 class SplitBatch(py_environment.PyEnvironment):
   """Environments of a batch, of which other processes step the later parts.
 
   Numbers are those of one BatchedEnvironment with the same environments: each
-  has its own seed, and none knows of the others. Processes are forked: they
-  have what was registered here, and need no imports. Each makes its own
-  environments, so that what these hold is not shared.
+  has its own seed, and none knows of the others. Processes are started anew, as
+  forks die beside the threads of Reverb; so they might have another environment
+  under the same name, if the program has changed it since its import. All
+  therefore play some steps of one more episode first, and compare.
   """
 
   def __init__(
       self,
-      load_part: Callable[[range], batched.BatchedEnvironment],
+      load_one: Callable[[int], gymnasium_env.GymnasiumEnvironment],
+      wanted: part_process.Wanted,
       num_envs: int,
       num_processes: int,
   ):
     """Starts the processes.
 
     Args:
-      load_part: makes the environments with these numbers.
+      load_one: makes the environment with this number.
+      wanted: the same, for other processes.
       num_envs: B.
       num_processes: to share the work with, this one among them.
+
+    Raises:
+      CannotBeSplitError: if they cannot make the same environment.
     """
     bounds = np.linspace(0, num_envs, num_processes + 1).astype(int).tolist()
-    own, *others = map(range, bounds[:-1], bounds[1:])
-    self._others = []
-    self._own, self._part = load_part(own), slice(own.start, own.stop)
-    self._num_envs = num_envs
-    super().__init__()
-    self._shared = _shared_time_step(self._own, num_envs)
-    self._actions = _shared_array(
-        (num_envs, *self.action_spec().shape), self.action_spec().dtype
-    )
-    for numbers in others:
-      self._others.append(
-          _Helper(load_part, numbers, self._shared, self._actions, self._others)
-      )
+    self._numbers, *others = map(range, bounds[:-1], bounds[1:])
+    self._single_episode = wanted.single_episode
+    trial = load_one(num_envs)
+    layout = _layout(trial, num_envs)
+    self._own, self._others = [], []
+    with contextlib.ExitStack() as stack:
+      stack.callback(self.close)
+      memory = os.memfd_create('srdice_tf')
+      stack.callback(os.close, memory)
+      os.truncate(memory, layout.num_bytes)
+      self._rows, self._actions = layout.arrays(memory)
+      spec = making.spec_of(wanted.env_id)
+      for numbers in others:
+        part = part_process.Part(wanted, spec, numbers, layout)
+        self._others.append(_Helper(part, memory))
+      self._own = [load_one(number) for number in self._numbers]
+      _compare(trial, self._others)
+      super().__init__()
+      stack.pop_all()
+    os.close(memory)
 
   @property
   def batched(self) -> bool:
@@ -64,67 +94,93 @@ class SplitBatch(py_environment.PyEnvironment):
 
   @property
   def batch_size(self) -> int:
-    return self._num_envs
+    return len(self._actions)
 
   @property
   def frame_stack(self) -> int:
-    return self._own.frame_stack
+    return self._own[0].frame_stack
 
   @property
   def all_ended(self) -> bool:
     return bool(self.current_time_step().is_last().all())
 
   def observation_spec(self):
-    return self._own.observation_spec()
+    return self._own[0].observation_spec()
 
   def action_spec(self):
-    return self._own.action_spec()
+    return self._own[0].action_spec()
 
   def _reset(self):
-    return self._together(_RESET, self._own.reset)
+    rows = self._rows.part(self._numbers)
+    return self._together(
+        part_process.RESET, lambda: batch_rows.begin(self._own, rows)
+    )
 
   def _step(self, action):
     self._actions[:] = action
-    own = self._actions[self._part]
-    return self._together(_STEP, lambda: self._own.step(own))
+    arguments = (
+        self._own,
+        self._rows.part(self._numbers),
+        self._actions[: self._numbers.stop],
+        self._single_episode,
+    )
+    return self._together(
+        part_process.STEP, lambda: batch_rows.advance(*arguments)
+    )
 
-  def _together(self, command: bytes, act: Callable[[], ts.TimeStep]):
+  def _together(self, command: bytes, act: Callable[[], None]) -> ts.TimeStep:
     """Lets all parts act; returns the time step of the batch."""
     for part in self._others:
       part.ask(command)
-    _write(self._shared, self._part, act())
+    act()
     for part in self._others:
       part.wait()
     # New arrays each step: drivers and observers keep the previous ones.
-    return ts.TimeStep(*(np.copy(each) for each in self._shared))
+    return ts.TimeStep(*(np.copy(each) for each in self._rows))
 
   def close(self):
     for part in self._others:
       part.close()
-    self._own.close()
+    for env in self._own:
+      env.close()
 
 
 class _Helper:
   """A process with some environments of the batch."""
 
-  def __init__(self, load_part, numbers: range, shared, actions, earlier):
-    context = multiprocessing.get_context('fork')
-    self._pipe, theirs = context.Pipe()
-    # Else the process would keep them open, and they would not end with ours.
-    foreign = [self._pipe, *(part._pipe for part in earlier)]
-    self._process = context.Process(
-        target=_serve,
-        args=(theirs, foreign, load_part, numbers, shared, actions),
-        daemon=True,
-    )
-    self._process.start()
-    theirs.close()
+  def __init__(self, part: part_process.Part, memory: int):
+    if (data := part.to_bytes()) is None:
+      raise CannotBeSplitError
+    self._pipe, theirs = multiprocessing.Pipe()
+    descriptors = theirs.fileno(), memory
+    arguments = map(str, [*descriptors, *sys.path])
+    with theirs:
+      try:
+        self._process = subprocess.Popen(
+            [sys.executable, '-c', _PROGRAM, *arguments],
+            stdin=subprocess.DEVNULL,
+            pass_fds=descriptors,
+            process_group=0,  # Ctrl-C is for who asks.
+        )
+      except OSError as error:
+        raise CannotBeSplitError from error
+    self._send(data)
+
+  def checksum(self) -> str | None:
+    """Returns that of the trial, when all is made; None if it cannot be."""
+    try:
+      return self._pipe.recv() if self._pipe.poll(_START_SECONDS) else None
+    except (EOFError, OSError):
+      return None
 
   def ask(self, command: bytes):
+    self._send(command)
+
+  def _send(self, data: bytes):
     try:
-      self._pipe.send_bytes(command)
+      self._pipe.send_bytes(data)
     except OSError:
-      pass  # It has ended; `wait` says so.
+      pass  # It has ended; who waits for an answer says so.
 
   def wait(self):
     """Returns when it has done what it was asked for.
@@ -135,68 +191,42 @@ class _Helper:
     try:
       error = self._pipe.recv()
     except (EOFError, OSError):
-      self._process.join()
       raise errors.at(
           'environments',
           'a process that steps them has ended with the code'
-          f' {self._process.exitcode}',
+          f' {self._process.wait()}',
           'expected enough memory',
       ) from None
     if error is not None:
       raise errors.UserCodeError(*error)
 
   def close(self):
+    """Ends the process."""
     self._pipe.close()
-    self._process.join()
+    try:
+      self._process.wait(_END_SECONDS)
+    except subprocess.TimeoutExpired:
+      self._process.kill()
+      self._process.wait()
 
 
-def _serve(pipe, foreign, load_part, numbers, shared, actions):
-  """Steps environments until the other side of the pipe is closed."""
-  # The process that asks answers Ctrl-C, and ends this one.
-  signal.set_wakeup_fd(-1)
-  signal.signal(signal.SIGINT, signal.SIG_IGN)
-  signal.signal(signal.SIGTERM, signal.SIG_DFL)
-  for each in foreign:
-    each.close()
-  env = None
-  try:
-    while command := pipe.recv_bytes():
-      if env is None:
-        env = load_part(numbers)
-      pipe.send(_act(env, command, numbers, shared, actions))
-  except (EOFError, OSError):
-    if env is not None:
-      env.close()
-    os._exit(0)  # Nothing of the process that was forked is to be run here.
-
-
-def _act(env, command: bytes, numbers: range, shared, actions):
-  """Returns what an environment raised: line and details, or None."""
-  part = slice(numbers.start, numbers.stop)
-  try:
-    step = env.reset() if command == _RESET else env.step(actions[part])
-  except errors.UserError as error:
-    return str(error), error.details
-  _write(shared, part, step)
-  return None
-
-
-def _write(shared: ts.TimeStep, part: slice, step: ts.TimeStep):
-  for whole, own in zip(shared, step):
-    whole[part] = own
-
-
-def _shared_time_step(env: py_environment.PyEnvironment, num_envs: int):
-  spec = env.observation_spec()
-  return ts.TimeStep(
-      step_type=_shared_array((num_envs,), np.int32),
-      reward=_shared_array((num_envs,), np.float32),
-      discount=_shared_array((num_envs,), np.float32),
-      observation=_shared_array((num_envs, *spec.shape), spec.dtype),
+def _layout(
+    env: gymnasium_env.GymnasiumEnvironment, num_envs: int
+) -> batch_rows.Layout:
+  forms = (
+      (spec.shape, np.dtype(spec.dtype).str)
+      for spec in (env.observation_spec(), env.action_spec())
   )
+  return batch_rows.Layout(num_envs, *forms)
 
 
-def _shared_array(shape: tuple[int, ...], dtype) -> np.ndarray:
-  """Returns an array that processes forked later write to as well."""
-  size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-  return np.frombuffer(mmap.mmap(-1, size), dtype).reshape(shape)
+def _compare(trial: gymnasium_env.GymnasiumEnvironment, others):
+  """Raises an error if other processes have other environments than this."""
+  try:
+    expected, _ = trial.trial()
+  except errors.UserError as error:
+    raise CannotBeSplitError from error
+  finally:
+    trial.close()
+  if any(part.checksum() != expected for part in others):
+    raise CannotBeSplitError

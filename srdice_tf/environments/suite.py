@@ -2,26 +2,15 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
-import difflib
-import importlib
-import warnings
 
-import gymnasium
-import mujoco
-
-from srdice_tf import errors
 from srdice_tf.environments import atari
 from srdice_tf.environments import batched
-from srdice_tf.environments import corridor
-from srdice_tf.environments import finite_mdps
 from srdice_tf.environments import gymnasium_env
+from srdice_tf.environments import making
+from srdice_tf.environments import part_process
 from srdice_tf.environments import split_batch
-from srdice_tf.environments import user_code
 
-# The paper's Ant observes contact forces: 111 numbers, where v4 gives 27.
-_ARGUMENTS = {'Ant-v4': {'use_contact_forces': True}}
-
-PIXEL_CORRIDOR = 'PixelCorridor'
+has_frames = making.has_frames
 
 CONTINUOUS_TASKS = (
     'Pendulum-v1',
@@ -31,22 +20,6 @@ CONTINUOUS_TASKS = (
     'Walker2d-v4',
     'Ant-v4',
     'Humanoid-v4',
-)
-
-
-def _warn(message: str):
-  """Takes MuJoCo's warnings, so that it does not log them to a file."""
-  if 'is deprecated' not in message:  # Its own models cause that one.
-    warnings.warn(f'MuJoCo: {message}', stacklevel=2)
-
-
-mujoco.set_mju_user_warning(_warn)
-for _id in (finite_mdps.CHAIN, finite_mdps.GRID_WALK):
-  finite_mdps.register(_id)
-gymnasium.register(
-    PIXEL_CORRIDOR,
-    entry_point=corridor.Corridor,
-    max_episode_steps=corridor.MAX_STEPS,
 )
 
 
@@ -66,14 +39,10 @@ def load(
   Raises:
     UserError: if there is no such environment or it cannot be used.
   """
-  frame_stack = atari.FRAME_STACK if has_frames(env_id) else 0
-  env = _make(env_id, max_episode_steps)
-  return gymnasium_env.GymnasiumEnvironment(env, seed, frame_stack)
-
-
-def has_frames(env_id: str) -> bool:
-  """Returns whether the environment is observed as stacks of frames."""
-  return atari.is_atari(env_id) or env_id == PIXEL_CORRIDOR
+  env = making.make(env_id, max_episode_steps)
+  return gymnasium_env.GymnasiumEnvironment(
+      env, seed, making.frame_stack(env_id)
+  )
 
 
 def load_batch(
@@ -95,76 +64,35 @@ def load_batch(
     single_episode: whether each stays at the end of its first episode.
     count: counts them while they are made, if all are made in this process.
     num_processes: that step them, this one among them; no number depends on it.
+      It is one where others cannot make the environment, such as one that a
+      script without a name has registered.
   """
 
-  def load_part(numbers: Iterable[int]) -> batched.BatchedEnvironment:
-    envs = [
-        load(env_id, seed * 1_000_003 + i, max_episode_steps) for i in numbers
-    ]
-    return batched.BatchedEnvironment(envs, single_episode)
+  def load_one(number: int) -> gymnasium_env.GymnasiumEnvironment:
+    return load(env_id, making.seed_of(seed, number), max_episode_steps)
 
-  if num_processes == 1:
-    return load_part(count(num_envs))
-  return split_batch.SplitBatch(load_part, num_envs, num_processes)
+  if num_processes > 1:
+    wanted = part_process.Wanted(
+        env_id, seed, max_episode_steps, single_episode
+    )
+    try:
+      return split_batch.SplitBatch(load_one, wanted, num_envs, num_processes)
+    except split_batch.CannotBeSplitError:
+      pass
+  return batched.BatchedEnvironment(
+      [load_one(number) for number in count(num_envs)], single_episode
+  )
 
 
 def description(env_id: str) -> dict:
   """Returns the settings that data of the environment depend on."""
   if atari.is_atari(env_id):
     return {'id': env_id, **atari.preprocessing()}
-  return {'id': env_id, **_ARGUMENTS.get(env_id, {})}
+  return {'id': env_id, **making.ARGUMENTS.get(env_id, {})}
 
 
 def time_limit(env_id: str) -> int | None:
   """Returns the environment's own limit on the steps of an episode."""
   if atari.is_atari(env_id):
     return atari.MAX_AGENT_STEPS
-  return _spec(env_id).max_episode_steps
-
-
-def _spec(env_id: str):
-  finite_mdps.register(env_id)
-  module, _, name = env_id.rpartition(':')
-  try:
-    if module:
-      importlib.import_module(module)
-    return gymnasium.spec(name)
-  except gymnasium.error.Error as error:
-    near = difflib.get_close_matches(
-        env_id, gymnasium.registry.keys(), n=3, cutoff=0.5
-    )
-    hint = f"; similar are {', '.join(near)}" if near else ''
-    raise errors.UserError(
-        'env', env_id, f'no such environment{hint}'
-    ) from error
-  except (Exception, SystemExit) as error:  # From the module in the id.
-    raise _cannot_be_made(env_id, error) from error
-
-
-def _make(env_id: str, max_episode_steps: int | None) -> gymnasium.Env:
-  _spec(env_id)
-  try:
-    if atari.is_atari(env_id):
-      return atari.make(env_id, max_episode_steps)
-    if env_id == PIXEL_CORRIDOR:
-      return corridor.make(max_episode_steps)
-    env = gymnasium.make(
-        env_id,
-        max_episode_steps=max_episode_steps,
-        disable_env_checker=True,
-        **_ARGUMENTS.get(env_id, {}),
-    )
-    _ = env.observation_space, env.action_space  # Fails if one is missing.
-    return env
-  except (Exception, SystemExit) as error:
-    raise _cannot_be_made(env_id, error) from error
-
-
-def _cannot_be_made(env_id: str, error: BaseException) -> errors.UserError:
-  if isinstance(error, (gymnasium.error.Error, ImportError)):
-    reason = str(error).strip().splitlines()[0]
-    return errors.UserError('env', env_id, f'cannot be made: {reason}')
-  return errors.UserCodeError(
-      f'env={env_id}: cannot be made: {user_code.summary(error)}.',
-      user_code.traceback_of(error),
-  )
+  return making.spec_of(env_id).max_episode_steps

@@ -10,9 +10,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import math
-import os
-import sys
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +18,7 @@ from tf_agents.policies import tf_policy
 
 from srdice_tf import environments
 from srdice_tf import results
+from srdice_tf.evaluation import free_cores
 from srdice_tf.logging import progress
 from srdice_tf.policies import seeded
 
@@ -33,10 +31,6 @@ BATCH_SIZE = 100  # The paper's number of roll-outs.
 # tenth of the rewards' standard deviation where that is larger: near 0.
 _RELATIVE_ERROR = 0.005
 _SHARE_OF_SPREAD = 0.1
-# Steps of a batch, of all of its episodes, that are worth further processes: in
-# most environments a second or more.
-_LEAST_STEPS = 20_000
-_LOOKS = 5  # At how busy the machine is.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,6 +274,7 @@ def play(
     num_episodes: int,
     observer: Callable[[tuple], None],
     number: int = 0,
+    num_processes: int = 0,
 ) -> Iterator[float]:
   """Plays a batch of episodes, all of them a step at a time.
 
@@ -290,18 +285,22 @@ def play(
     observer: is given each step of the batch, also of episodes that have
       ended: time steps before and after it, and the policy's step between.
     number: of the batch; each has a seed of its own.
+    num_processes: that step the environments; 0: as many as are worth it.
 
   Yields:
     The share that is played, after each step of the batch.
   """
   seed = _batch_seed(config.seed, number)
+  num_processes = num_processes or free_cores.num_processes(
+      config.env_id, num_episodes, config.num_steps
+  )
   env = environments.load_batch(
       config.env_id,
       num_episodes,
       seed,
       max_episode_steps=config.num_steps,
       single_episode=True,
-      num_processes=_num_processes(num_episodes, config.num_steps),
+      num_processes=num_processes,
   )
   py_policy = seeded.SeededPyPolicy(policy, num_episodes, seed)
   driver = py_driver.PyDriver(
@@ -317,33 +316,6 @@ def play(
         break
   finally:
     env.close()
-
-
-def _num_processes(num_episodes: int, num_steps: int) -> int:
-  """Returns how many processes step a batch: one a core that is free."""
-  if num_episodes * num_steps < _LEAST_STEPS:
-    return 1
-  # Processes are forked, and forks beside Reverb's threads have died (SIGSEGV).
-  if 'reverb' in sys.modules:
-    return 1
-  cores = len(os.sched_getaffinity(0))
-  # Who was told to use one thread, as each worker of a sweep, has one core.
-  threads = os.environ.get('OMP_NUM_THREADS', '')
-  if threads.isdecimal():
-    cores = min(cores, int(threads))
-  # All wait for the slowest: beside other work, more processes lose.
-  cores = min(cores, os.cpu_count() - _num_others())
-  return max(1, min(cores, num_episodes))
-
-
-def _num_others() -> int:
-  """Returns how many threads of any process want a core, but for this one."""
-  found = []
-  for _ in range(_LOOKS):
-    with open('/proc/loadavg') as file:
-      found.append(int(file.read().split()[3].partition('/')[0]))
-    time.sleep(0.01)
-  return max(sorted(found)[_LOOKS // 2] - 1, 0)
 
 
 def _batch_seed(seed: int, number: int) -> int:

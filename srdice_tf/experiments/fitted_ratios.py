@@ -1,5 +1,7 @@
 """The density ratios that a finished run left behind, with its data."""
 
+from collections.abc import Iterator
+import contextlib
 import dataclasses
 import os
 
@@ -10,6 +12,8 @@ from srdice_tf import config_file
 from srdice_tf import environments
 from srdice_tf import errors
 from srdice_tf.data import datasets
+from srdice_tf.data import opening
+from srdice_tf.data import streamed
 from srdice_tf.experiments import episodes
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import runs
@@ -89,8 +93,11 @@ class FittedRatios:
       )
     return {name: each.astype(np.float64) for name, each in found.items()}
 
-  def dataset(self, path: str) -> datasets.Dataset:
-    """Returns the data that the run was fitted to.
+  @contextlib.contextmanager
+  def dataset(
+      self, path: str
+  ) -> Iterator[datasets.Dataset | streamed.StreamedDataset]:
+    """Yields the data that the run was fitted to, streamed if they were so.
 
     Args:
       path: of the data set; '' for where it was.
@@ -104,16 +111,23 @@ class FittedRatios:
       raise errors.UserError(
           name, path, f'not there; expected the data set of {self._run_dir}'
       )
-    whole = self.task.dataset(path, config['seed'])
-    num_parts = config.get('num_parts', 1)
-    data = whole
-    if num_parts > 1:
-      data = episodes.part(whole, config['part'], num_parts)
-    if data.checksum() != config['dataset_checksum']:
-      raise errors.UserError(
-          name, path, f'expected the data set of {self._run_dir}, not others'
-      )
-    return data
+    with self._whole(path) as whole:
+      num_parts = config.get('num_parts', 1)
+      data = whole
+      if num_parts > 1:
+        data = episodes.part(whole, config['part'], num_parts)
+      if data.checksum() != config['dataset_checksum']:
+        raise errors.UserError(
+            name, path, f'expected the data set of {self._run_dir}, not others'
+        )
+      yield data
+
+  def _whole(self, path: str):
+    seed = self._config['seed']
+    if not self._config.get('stream'):
+      return contextlib.nullcontext(self.task.dataset(path, seed))
+    timeout = opening.TIMEOUT_SECONDS
+    return self.task.streamed(path, '', seed, timeout, self._run_dir)
 
 
 def identity(run_dir: str) -> dict[str, str]:

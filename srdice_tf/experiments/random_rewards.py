@@ -6,6 +6,7 @@ are known from roll-outs of the target policy.
 """
 
 import dataclasses
+import itertools
 import json
 import os
 
@@ -18,6 +19,7 @@ from srdice_tf import errors
 from srdice_tf import ranges
 from srdice_tf import results
 from srdice_tf.data import datasets
+from srdice_tf.data import streamed
 from srdice_tf.evaluation import rollouts
 from srdice_tf.evaluation import trajectories
 from srdice_tf.experiments import fitted_ratios
@@ -31,6 +33,7 @@ TABLE = 'random_rewards.csv'
 IDENTITY = 'dataset_checksum', 'ratios_checksum'
 BEHAVIOUR = reward_tables.BEHAVIOUR
 _ADVICE = 'remove it to compute it again'
+_NUM_BLOCKS = 16  # Of streamed data, whose rewards are computed together.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,12 +81,12 @@ def run(config: RandomRewardsConfig, directory: str) -> results.RandomRewards:
     path = os.path.join(directory, TABLE)
     if os.path.exists(path):
       return reward_tables.read(path)
-    ratios, data = found.ratios(), found.dataset(config.dataset_dir)
-    ratios[BEHAVIOUR] = np.ones(data.num_transitions)
+    ratios, evaluation = found.ratios(), found.evaluation
+    ratios[BEHAVIOUR] = np.ones(evaluation.num_transitions)
     inputs = _inputs(found.task.config.env_id)
-    truth = _truths(config, found, inputs)
-    evaluation = found.evaluation
-    study = _study(config, evaluation, inputs, data, ratios, truth)
+    with found.dataset(config.dataset_dir) as data:
+      truth = _truths(config, found, inputs)
+      study = _study(config, evaluation, inputs, data, ratios, truth)
     config_file.claim(directory, content, _CHANGEABLE, (TABLE,))
     reward_tables.write(path, study)
     return study
@@ -190,11 +193,46 @@ def _kept(directory: str, description: dict, measure):
   return arrays['truths'], arrays['errors']
 
 
+def _means(functions, numbers, weights, inputs, data) -> np.ndarray:
+  """Returns the mean over the data of each weight times each reward, [M, K].
+
+  Args:
+    functions: the rewards.
+    numbers: K of them.
+    weights: [M, n] of the transitions.
+    inputs: makes vectors of states and actions.
+    data: n transitions, maybe streamed.
+  """
+  size = data.num_transitions
+  sums, done = np.zeros((len(weights), len(numbers))), 0.0
+  with progress.Progress(len(numbers), 'rewards', 'estimate') as bar:
+    for index, states, actions in _transitions(data):
+      pairs = inputs(tf.constant(states), tf.constant(actions))  # [B, D]
+      own = weights[:, index]  # [M, B]
+      for k, number in enumerate(numbers):
+        sums[:, k] += own @ functions(number, pairs)
+        done += own.shape[1] / size
+        bar.update(round(done))
+  return sums / size
+
+
+def _transitions(data):
+  """Yields index, states and actions: all at once, or of some blocks each."""
+  if not isinstance(data, streamed.StreamedDataset):
+    states = data.states(tf.range(data.num_transitions))
+    yield slice(None), states, data.actions
+    return
+  blocks = data.each_block()
+  while some := list(itertools.islice(blocks, _NUM_BLOCKS)):
+    parts = [(b.index, b.rows[b.positions], b.actions) for b in some]
+    yield tuple(map(np.concatenate, zip(*parts)))
+
+
 def _study(
     config: RandomRewardsConfig,
     evaluation: results.Evaluation,
     inputs: vector_inputs.VectorInputs,
-    data: datasets.Dataset,
+    data: datasets.Dataset | streamed.StreamedDataset,
     ratios: dict[str, np.ndarray],
     truth: tuple[np.ndarray, np.ndarray],
 ) -> results.RandomRewards:
@@ -206,13 +244,9 @@ def _study(
   values, deviations = truth
   is_kept = (values >= config.least_truth) & (values <= config.most_truth)
   (numbers,) = np.nonzero(is_kept)
-  index = tf.range(data.num_transitions)
-  pairs = inputs(data.states(index), data.actions)  # [n, D]
   functions = reward_functions.RewardFunctions(config, inputs.size)
   weights = np.stack(list(ratios.values()))  # [M, n]
-  found = np.empty((len(ratios), len(numbers)))  # [M, K]
-  for k, rewards in enumerate(_counted(functions, numbers, pairs, 'estimate')):
-    found[:, k] = weights @ rewards / len(rewards)
+  found = _means(functions, numbers, weights, inputs, data)  # [M, K]
   estimates = dict(zip(ratios, found))
   means = estimates[BEHAVIOUR]
   # Where the data never see the reward, nothing can be divided by its mean.

@@ -1,5 +1,6 @@
 """Tests for random rewards: by hand, and on a run whose ratios are exact."""
 
+import contextlib
 import dataclasses
 import json
 import shutil
@@ -11,12 +12,14 @@ import tensorflow as tf
 
 from srdice_tf import errors
 from srdice_tf import results
+from srdice_tf.data import streamed
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.evaluation import trajectories
 from srdice_tf.experiments import random_rewards
 from srdice_tf.experiments import reward_functions
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import tasks
+from tests.data import cut_segments
 
 _ENV, _NUM_TRANSITIONS = 'RandomMDP-12-2-3-0', 4_000
 _SMALL = {'num_rewards': 12, 'reward_units': 32, 'num_trajectories': 40}
@@ -259,6 +262,28 @@ def test_a_run_that_cannot_be_used_is_one_line(
   with pytest.raises(errors.UserError, match=message):
     random_rewards.run(_config(tmp_path), str(tmp_path / 'study'))
   assert not (tmp_path / 'study').exists()
+
+
+def test_streamed_data_are_read_in_one_pass(path, study, tmp_path, monkeypatch):
+  def in_blocks(task, data_path, address, seed, timeout, scratch):
+    del address, timeout
+    source = cut_segments.CutSegments(task.dataset(data_path, seed))
+    found.append(streamed.StreamedDataset(source, scratch))
+    return contextlib.nullcontext(found[-1])
+
+  found = []
+  monkeypatch.setattr(tasks.Task, 'streamed', in_blocks)
+  monkeypatch.setattr(random_rewards, '_NUM_BLOCKS', 3)
+  run = _copy(path, tmp_path)
+  _edit(run, lambda content: content.update(stream=True))
+  with pytest.raises(errors.UserError, match='expected the data set of'):
+    random_rewards.run(_config(tmp_path), str(tmp_path / 'study'))
+  checksum = found[-1].checksum()
+  _edit(run, lambda content: content.update(dataset_checksum=checksum))
+  again = random_rewards.run(_config(tmp_path), str(tmp_path / 'study'))
+  np.testing.assert_array_equal(again.numbers, study.numbers)
+  for name, estimates in study.estimates.items():
+    np.testing.assert_allclose(again.estimates[name], estimates, rtol=1e-6)
 
 
 @pytest.mark.usefixtures('study')
