@@ -1,5 +1,6 @@
 """Set-up of all tests."""
 
+import gc
 import os
 import signal
 import sys
@@ -45,5 +46,9 @@ def pytest_collection_modifyitems(config, items):
           item.path.name not in _LONGEST, item.path.parent.name not in _LONG
       )
   )
+  # Libraries and tests stay: only what is made from here on can be garbage.
+  gc.collect()
+  gc.freeze()
+  gc.set_threshold(50_000)
   if tf := sys.modules.get('tensorflow'):
     tf.config.list_logical_devices()  # Has its threads from here on.

@@ -33,6 +33,19 @@ def _roots(tmp_path_factory):
   return str(path / 'runs'), str(path / 'data')
 
 
+@pytest.fixture(autouse=True)
+def _short_roll_outs(monkeypatch):
+  """Lets true values end where a small gamma does."""
+  smoke = scales.scale('smoke')
+  budgets = {
+      name: dataclasses.replace(budget, task={**budget.task, 'gamma': 0.5})
+      for name, budget in (('vectors', smoke.vectors), ('frames', smoke.frames))
+  }
+  monkeypatch.setitem(
+      scales.SCALES, 'smoke', dataclasses.replace(smoke, **budgets)
+  )
+
+
 def _run(name, roots, execute=_run_here, kept=''):
   root, data_root = roots
   plan = planning.plan(name, 'smoke', root, data_root)
