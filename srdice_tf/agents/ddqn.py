@@ -20,12 +20,13 @@ def make_agent(
   target_period = round(config.target_period * config.updates_per_step)
   trunk = base.SMALL_TRUNK if config.small_network else base.PAPER_TRUNK
   network = lambda: base.q_network(observation_spec, action_spec, seed, trunk)
+  optimizer = layers.adam(_learning_rate(config), config.adam_epsilon)
   agent = dqn_agent.DdqnAgent(
       tensor_spec.from_spec(ts.time_step_spec(observation_spec)),
       tensor_spec.from_spec(action_spec),
       q_network=network(),
       target_q_network=network(),
-      optimizer=layers.adam(_learning_rate(config), config.adam_epsilon),
+      optimizer=optimizer,
       epsilon_greedy=config.final_epsilon,
       target_update_period=max(1, target_period),
       td_errors_loss_fn=common.element_wise_huber_loss,
@@ -33,6 +34,7 @@ def make_agent(
       train_step_counter=tf.Variable(0, dtype=tf.int64, name='train_step'),
   )
   agent.initialize()
+  optimizer.build(agent._q_network.trainable_weights)
   return agent
 
 

@@ -118,7 +118,9 @@ def make_agent(
     seed: of the weights and of the target noise.
     agent_class: whose step is used; a benchmark compares the two.
   """
-  adam = lambda: layers.adam(config.learning_rate, config.adam_epsilon)
+  adams = [
+      layers.adam(config.learning_rate, config.adam_epsilon) for _ in range(2)
+  ]
   seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(4)]
   step = tf.Variable(0, dtype=tf.int64, name='train_step')
   critics = [
@@ -138,8 +140,8 @@ def make_agent(
       target_actor_network=target_actor,
       target_critic_network=critics[2],
       target_critic_network_2=critics[3],
-      actor_optimizer=adam(),
-      critic_optimizer=adam(),
+      actor_optimizer=adams[0],
+      critic_optimizer=adams[1],
       target_update_tau=config.tau,
       target_update_period=config.delay,
       actor_update_period=config.delay,
@@ -149,4 +151,8 @@ def make_agent(
       train_step_counter=step,
   )
   agent.initialize()
+  adams[0].build(agent._actor_network.trainable_variables)
+  adams[1].build(
+      critics[0].trainable_variables + critics[1].trainable_variables
+  )
   return agent

@@ -60,6 +60,13 @@ class Adam(tf.keras.optimizers.legacy.Adam):
   first steps would differ by up to 20 times.
   """
 
+  def build(self, variables):
+    """Makes what it keeps of variables, before a step is traced.
+
+    A function that makes variables while it is traced is traced a second time.
+    """
+    self._create_all_weights(variables)
+
   def _prepare_local(self, var_device, var_dtype, apply_state):
     super()._prepare_local(var_device, var_dtype, apply_state)
     state = apply_state[(var_device, var_dtype)]
