@@ -16,7 +16,7 @@ def test_atari_runs_and_resumes(tmp_path, agent):
       small_network=True,
   )
   config = configs.TrainConfig(
-      'ALE/Pong-v5', agent, num_steps=48, eval_every=1_000,
+      'ALE/Pong-v5', agent, num_steps=48, eval_every=1_000, eval_episodes=1,
       hyperparameters=parameters,
   )
   run = trainer.AgentTrainer(config, str(tmp_path))
@@ -46,7 +46,8 @@ def test_frames_resume_to_the_same_weights(tmp_path):
       small_network=True, n_step=3,
   )
   config = configs.TrainConfig(
-      'ALE/Pong-v5', 'ddqn', num_steps=1_000, hyperparameters=parameters
+      'ALE/Pong-v5', 'ddqn', num_steps=1_000, eval_episodes=1,
+      hyperparameters=parameters,
   )
   kernels = []
   for directory, parts in (('whole', [6]), ('parts', [4, 2])):

@@ -17,6 +17,7 @@ def _run(tmp_path, **flags):
       'successor_steps': 2,
       'updates': 2,
       'batch_size': 4,
+      'hidden_units': 16,
       'output_dir': tmp_path / 'run',
       'dataset_dir': tmp_path / 'data',
       'data_root': tmp_path / 'root',

@@ -22,7 +22,7 @@ from srdice_tf.experiments import tasks
 _TASK = tasks.TaskConfig(
     'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5
 )
-_VALUES = hyperparameters.Hyperparameters(updates=10_000, hidden_units=16)
+_VALUES = hyperparameters.Hyperparameters(updates=4_000, hidden_units=16)
 
 
 def _entries(path):
