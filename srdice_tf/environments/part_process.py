@@ -50,12 +50,14 @@ class Part:
     spec: what gymnasium knows of them where they are asked for.
     numbers: of those that are stepped in the process.
     layout: of the shared memory.
+    trial_steps: that both sides play first, to compare.
   """
 
   wanted: Wanted
   spec: gymnasium.envs.registration.EnvSpec
   numbers: range
   layout: batch_rows.Layout
+  trial_steps: int
 
   def to_bytes(self) -> bytes | None:
     """Returns what another process reads; None if none could."""
@@ -87,7 +89,7 @@ def _serve(pipe: connection.Connection, memory: int):
     gymnasium.registry[part.spec.id] = part.spec
     trial = _make(part.wanted, part.layout.num_envs)
     envs = [_make(part.wanted, number) for number in part.numbers]
-    checksum, _ = trial.trial()
+    checksum = trial.trial(part.trial_steps)
     trial.close()
   except EOFError:
     raise
