@@ -70,9 +70,10 @@ class Part:
 
 def main():
   """Steps environments until the other side of the socket is closed."""
-  # The process that asks answers Ctrl-C. It has the same environments, and so
-  # the same warnings.
-  signal.signal(signal.SIGINT, signal.SIG_IGN)
+  # The process that asks answers Ctrl-C, and whoever ends a whole job. It has
+  # the same environments, and so the same warnings.
+  for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
   warnings.showwarning = lambda *unused: None
   socket, memory = map(int, sys.argv[1:3])
   with connection.Connection(socket) as pipe:

@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -47,6 +48,11 @@ def kept(path):
 
 def test_a_directory_is_served_by_another_process(path, kept):
   with private_server.directory(path, _codec(), None, 30.0) as stream:
+    server = _server_of(stream)
+    assert os.getpgid(server) != os.getpgid(0)
+    # Those who end a whole job mean this process, which may have to save.
+    for number in (signal.SIGINT, signal.SIGTERM):
+      os.kill(server, number)
     assert stream.num_transitions == _SIZE
     assert stream.num_initial_states == kept.num_initial_states
     for name in ('rewards', 'not_done', 'episodes', 'steps'):
@@ -68,7 +74,9 @@ def test_a_directory_is_served_by_another_process(path, kept):
     window, rng = stream.sampler(), tf.random.Generator.from_seed(0)
     rewards = [window.sample(64, rng).rewards for _ in range(20)]
     assert set(np.ravel(rewards)) <= set(kept.rewards.numpy())
-    window.stop()
+    threads = threading.active_count()
+    stream.close()
+    assert threading.active_count() < threads
 
 
 def test_a_dead_server_is_one_line(path):
@@ -86,7 +94,7 @@ def test_a_dead_server_is_one_line(path):
     assert time.monotonic() - start < 4 * _TIMEOUT + 5.0
     assert address in str(error.value) and '\n' not in str(error.value)
     assert len(list(stream.each_block())) > 4  # From the copy.
-    window.stop()
+    stream.close()
 
 
 def _server_of(stream) -> int:

@@ -167,10 +167,11 @@ def test_errors_come_from_other_processes(two, monkeypatch):
     two.step(np.full((2, 1), np.nan, np.float32))
 
 
-def test_ctrl_c_is_for_the_one_that_asks(two):
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_signals_are_for_the_one_that_asks(two, number):
   pid = two._others[0]._process.pid
   assert os.getpgid(pid) != os.getpgid(0)
-  os.kill(pid, signal.SIGINT)
+  os.kill(pid, number)
   two.reset()
 
 
