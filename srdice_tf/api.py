@@ -107,7 +107,7 @@ def evaluate(
     policy, data = logged_arguments.policy_and_data(
         policy, data, '' if stream else columns, accept
     )
-    if stream:
+    if isinstance(data, streamed.StreamedDataset):
       stack.callback(data.close)
     found = _evaluated(
         policy, data, names, numbers, preset, hyperparameters, mdp, progress
