@@ -107,6 +107,8 @@ def evaluate(
     policy, data = logged_arguments.policy_and_data(
         policy, data, '' if stream else columns, accept
     )
+    if isinstance(data, streamed.StreamedDataset):
+      stack.callback(data.close)
     found = _evaluated(
         policy, data, names, numbers, preset, hyperparameters, mdp, progress
     )
@@ -123,7 +125,6 @@ def _evaluated(
   fit.train(show=progress)
   looked_at = streamed.in_memory(data)
   found = fit.found(support.of_policy(looked_at, policy, numbers.seed))
-  next(iter(estimators.values())).problem.close()
   return results.Evaluation(
       methods=found,
       gamma=numbers.gamma,

@@ -44,10 +44,10 @@ def steps(env_id: str, num_transitions: int) -> list[measure.Measurement]:
     server = stack.enter_context(private_server.PrivateServer(30.0, request))
     codec = row_codec.Codec(*server.answer['codec'])
     stream = served_segments.load(server.client, codec)
+    stack.callback(stream.close)
     found = {}
     for name, data in (('memory', kept), ('streamed', stream)):
       problem = tasks.make_problem(policy, data, specs, 0.99)
-      stack.callback(problem.close)
       found[name] = _works(problem)
     return [
         _compared(phase, {name: works[phase] for name, works in found.items()})

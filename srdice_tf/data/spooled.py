@@ -5,6 +5,7 @@ The first pass leaves a copy in a file without a name, which later ones read.
 """
 
 from collections.abc import Iterator
+import contextlib
 import os
 import pickle
 
@@ -27,7 +28,8 @@ class SpooledSegments:
 
     Args:
       source: of the segments; its `num_bytes` is their size.
-      scratch: where the copy is; if there is too little room, none is made.
+      scratch: where the copy is; if there is too little room, none is made,
+        and none is kept if the room goes meanwhile.
     """
     self.where, self.frame_stack = source.where, source.frame_stack
     self.endless = source.endless
@@ -50,11 +52,20 @@ class SpooledSegments:
     self._places = []
     self._file.seek(0)
     for segment in self._source.segments():
+      if self._has_room:
+        self._copy(segment)
+      yield segment
+    self._is_whole = self._has_room
+
+  def _copy(self, segment: blocks.Segment):
+    try:
       self._places.append(self._file.tell())
       pickle.dump(tuple(segment), self._file, pickle.HIGHEST_PROTOCOL)
-      yield segment
-    self._file.flush()
-    self._is_whole = True
+      self._file.flush()
+    except OSError:  # Others have filled the disk.
+      self._has_room = False
+      with contextlib.suppress(OSError):
+        self._file.close()
 
   def _copied(self):
     for place in self._places:

@@ -79,6 +79,7 @@ class StreamedDataset:
     )
     self._kept = None  # [m] which episodes, in a part of the data.
     self._thin = {}
+    self._samplers = []  # Also of parts of the data.
     self._set_columns(*(
         getattr(self._index, name)
         for name in ('rewards', 'not_done', 'episodes', 'steps', 'starts')
@@ -161,8 +162,14 @@ class StreamedDataset:
     return windows.Window(self.form, 1, self.frame_stack, self.start_data)
 
   def sampler(self) -> 'SampledWindow':
-    """Returns a window of blocks that come at random."""
-    return SampledWindow(self)
+    """Returns a window of blocks that come at random, until `close`."""
+    self._samplers.append(SampledWindow(self))
+    return self._samplers[-1]
+
+  def close(self):
+    """Ends the threads that read ahead, before the source ends."""
+    while self._samplers:
+      self._samplers.pop().stop()
 
   def endless(self) -> Iterator[list[np.ndarray]]:
     """Yields padded blocks that are drawn uniformly."""

@@ -50,12 +50,14 @@ class Part:
     spec: what gymnasium knows of them where they are asked for.
     numbers: of those that are stepped in the process.
     layout: of the shared memory.
+    trial_steps: that both sides play first, to compare.
   """
 
   wanted: Wanted
   spec: gymnasium.envs.registration.EnvSpec
   numbers: range
   layout: batch_rows.Layout
+  trial_steps: int
 
   def to_bytes(self) -> bytes | None:
     """Returns what another process reads; None if none could."""
@@ -68,9 +70,10 @@ class Part:
 
 def main():
   """Steps environments until the other side of the socket is closed."""
-  # The process that asks answers Ctrl-C. It has the same environments, and so
-  # the same warnings.
-  signal.signal(signal.SIGINT, signal.SIG_IGN)
+  # The process that asks answers Ctrl-C, and whoever ends a whole job. It has
+  # the same environments, and so the same warnings.
+  for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
   warnings.showwarning = lambda *unused: None
   socket, memory = map(int, sys.argv[1:3])
   with connection.Connection(socket) as pipe:
@@ -87,7 +90,7 @@ def _serve(pipe: connection.Connection, memory: int):
     gymnasium.registry[part.spec.id] = part.spec
     trial = _make(part.wanted, part.layout.num_envs)
     envs = [_make(part.wanted, number) for number in part.numbers]
-    checksum, _ = trial.trial()
+    checksum = trial.trial(part.trial_steps)
     trial.close()
   except EOFError:
     raise

@@ -17,7 +17,6 @@ from srdice_tf import errors
 from srdice_tf.environments import user_code
 
 _LARGEST = float(np.finfo(np.float32).max)
-_TRIAL_STEPS = 10
 
 
 def observation_dtype(space: spaces.Space) -> np.dtype:
@@ -105,17 +104,17 @@ class SeededEpisodes:
         terminated or truncated,
     )
 
-  def trial(self) -> tuple[str, int]:
-    """Plays the first steps of an episode, by random actions.
+  def trial(self, num_steps: int) -> str:
+    """Plays steps of the next episodes, by random actions.
 
     Returns:
-      A checksum, which two processes share if they have the same environment,
-      and the number of steps.
+      A checksum, which two processes share if they have the same environment.
     """
     space, rng = self._env.action_space, np.random.default_rng(self._seed)
-    digest = hashlib.sha256(self.begin().tobytes())
-    last = False
-    while self._num_steps < _TRIAL_STEPS and not last:
+    digest, last = hashlib.sha256(), True
+    for _ in range(num_steps):
+      if last:
+        digest.update(self.begin().tobytes())
       if self._first_action is None:
         action = rng.uniform(space.low, space.high).astype(np.float32)
       else:
@@ -123,7 +122,7 @@ class SeededEpisodes:
       observation, *numbers, last = self.advance(action)
       digest.update(observation.tobytes())
       digest.update(np.array(numbers, np.float64).tobytes())
-    return digest.hexdigest(), self._num_steps
+    return digest.hexdigest()
 
   def _observation(self, observation) -> np.ndarray:
     if self._first_observation is not None:

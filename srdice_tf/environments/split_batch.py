@@ -31,6 +31,7 @@ from srdice_tf.environments import part_process
 part_process.main()
 """
 _START_SECONDS = 120.0  # Until a process must have made its environments.
+_MAX_TRIAL_STEPS = 1_000
 _END_SECONDS = 5.0  # Until one that does not end is killed.
 
 
@@ -45,7 +46,8 @@ class SplitBatch(py_environment.PyEnvironment):
   has its own seed, and none knows of the others. Processes are started anew, as
   forks die beside the threads of Reverb; so they might have another environment
   under the same name, if the program has changed it since its import. All
-  therefore play some steps of one more episode first, and compare.
+  therefore play as many steps as an episode has, of one more environment, and
+  compare: a change may show only where episodes end.
   """
 
   def __init__(
@@ -79,11 +81,13 @@ class SplitBatch(py_environment.PyEnvironment):
       os.truncate(memory, layout.num_bytes)
       self._rows, self._actions = layout.arrays(memory)
       spec = making.spec_of(wanted.env_id)
+      limit = wanted.max_episode_steps or spec.max_episode_steps
+      trial_steps = min(limit or _MAX_TRIAL_STEPS, _MAX_TRIAL_STEPS)
       for numbers in others:
-        part = part_process.Part(wanted, spec, numbers, layout)
+        part = part_process.Part(wanted, spec, numbers, layout, trial_steps)
         self._others.append(_Helper(part, memory))
       self._own = [load_one(number) for number in self._numbers]
-      _compare(trial, self._others)
+      _compare(trial, trial_steps, self._others)
       super().__init__()
       stack.pop_all()
     os.close(memory)
@@ -220,10 +224,12 @@ def _layout(
   return batch_rows.Layout(num_envs, *forms)
 
 
-def _compare(trial: gymnasium_env.GymnasiumEnvironment, others):
+def _compare(
+    trial: gymnasium_env.GymnasiumEnvironment, num_steps: int, others
+):
   """Raises an error if other processes have other environments than this."""
   try:
-    expected, _ = trial.trial()
+    expected = trial.trial(num_steps)
   except errors.UserError as error:
     raise CannotBeSplitError from error
   finally:

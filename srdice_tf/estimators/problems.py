@@ -127,9 +127,6 @@ class Problem:
     """Returns a context for what takes minibatches of the problem."""
     return contextlib.nullcontext()
 
-  def close(self):
-    """Does nothing: nothing is read in the background."""
-
   def on_load(self, function: Callable[[int], None]):
     """Does nothing: all data are loaded."""
     del function

@@ -71,10 +71,6 @@ class StreamedProblem(problems.Problem):
   def guard(self):
     return self._window.guard()
 
-  def close(self):
-    """Reads no more."""
-    self._window.stop()
-
   @property
   def logged_actions(self) -> tf.Tensor:
     """[n, ...] the actions of the data, as logged; by a pass."""

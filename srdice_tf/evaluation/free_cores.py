@@ -12,6 +12,7 @@ from srdice_tf import errors
 # and to end, and the policy is called in one.
 _LEAST_SECONDS = 4.0
 _LEAST_STEPS = 1_000  # Fewer are not worth a look.
+_TRIAL_STEPS = 10
 _LOOK_SECONDS = 0.2
 _BUFFER = bytes(1 << 20)  # Hashing it takes a millisecond or two.
 # All wait for the slowest: a core that others use, too, is not worth it. Small
@@ -45,10 +46,10 @@ def _step_seconds(env_id: str) -> float:
   with environments.load(env_id) as env:
     begun = time.perf_counter()
     try:
-      _, num_steps = env.trial()
+      env.trial(_TRIAL_STEPS)
     except errors.UserError:  # Random actions can be too much for it.
       return 0.0
-    return (time.perf_counter() - begun) / num_steps
+    return (time.perf_counter() - begun) / _TRIAL_STEPS
 
 
 def _time_given(num_threads: int) -> float:

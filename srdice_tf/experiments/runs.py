@@ -249,6 +249,7 @@ def run(
       dataset = stack.enter_context(
           streaming.dataset(task, config, server_timeout, run_dir)
       )
+      stack.callback(dataset.close)
     else:
       dataset = _dataset(task, config, server_timeout, cache)
     return _run(task, config, dataset, run_dir, features_root)
@@ -320,8 +321,6 @@ def _run(
     )
     whole = task.problem(dataset) if held_out else None
     _save_ratios(evaluation, run_dir, writer, whole)
-  for part in filter(None, (problem, held_out, whole)):
-    part.close()
   _save_trials(evaluation, run_dir)
   result_file.write(run_dir, evaluation)
   return evaluation

@@ -1,7 +1,9 @@
 """Tests of data that a replay server holds and that are not all read."""
 
+import errno
 import os
 import signal
+import threading
 import time
 
 import numpy as np
@@ -46,6 +48,11 @@ def kept(path):
 
 def test_a_directory_is_served_by_another_process(path, kept):
   with private_server.directory(path, _codec(), None, 30.0) as stream:
+    server = _server_of(stream)
+    assert os.getpgid(server) != os.getpgid(0)
+    # Those who end a whole job mean this process, which may have to save.
+    for number in (signal.SIGINT, signal.SIGTERM):
+      os.kill(server, number)
     assert stream.num_transitions == _SIZE
     assert stream.num_initial_states == kept.num_initial_states
     for name in ('rewards', 'not_done', 'episodes', 'steps'):
@@ -67,7 +74,9 @@ def test_a_directory_is_served_by_another_process(path, kept):
     window, rng = stream.sampler(), tf.random.Generator.from_seed(0)
     rewards = [window.sample(64, rng).rewards for _ in range(20)]
     assert set(np.ravel(rewards)) <= set(kept.rewards.numpy())
-    window.stop()
+    threads = threading.active_count()
+    stream.close()
+    assert threading.active_count() < threads
 
 
 def test_a_dead_server_is_one_line(path):
@@ -85,7 +94,7 @@ def test_a_dead_server_is_one_line(path):
     assert time.monotonic() - start < 4 * _TIMEOUT + 5.0
     assert address in str(error.value) and '\n' not in str(error.value)
     assert len(list(stream.each_block())) > 4  # From the copy.
-    window.stop()
+    stream.close()
 
 
 def _server_of(stream) -> int:
@@ -159,6 +168,17 @@ def test_only_the_first_pass_reads_where_there_is_room(kept, has_room):
   assert np.array_equal(first, second) == has_room  # A file keeps its order.
 
 
+def test_a_disk_that_fills_up_ends_the_copy_not_the_pass(kept, monkeypatch):
+  source = cut_segments.CutSegments(kept, longest=50)
+  stream = streamed.StreamedDataset(source)
+  stream._source._is_whole = False
+  monkeypatch.setattr(stream._source, '_file', open('/dev/full', 'wb'))
+  for _ in range(2):
+    found = np.concatenate([block.index for block in stream.each_block()])
+    np.testing.assert_array_equal(np.sort(found), np.arange(_SIZE))
+  assert not stream._source._has_room
+
+
 def test_checksum_is_of_the_contents(kept):
   first = cut_segments.CutSegments(kept, longest=50)
   same = streamed.StreamedDataset(first).checksum()
@@ -177,3 +197,25 @@ def test_columns_in_files():
   for rows in (np.zeros((2, 3)), np.zeros((0, 3)), np.ones((1, 3))):
     column.append(rows)
   np.testing.assert_array_equal(column.array(), [[0] * 3, [0] * 3, [1] * 3])
+
+
+def test_a_full_disk_is_one_clear_line(tmp_path, monkeypatch):
+  """Else the system kills who writes to a mapped file (SIGBUS)."""
+  place = scratch_files.Scratch(str(tmp_path))
+  line = f'^{tmp_path}: no file for columns .*No space left'
+
+  def allocate(descriptor, begin, size):
+    assert (begin, size) == (0, 24)
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+  monkeypatch.setattr(os, 'posix_fallocate', allocate)
+  with pytest.raises(errors.UserError, match=line):
+    place.empty((3, 2), np.float32)
+  column = scratch_files.Column(place)
+  column._file = open('/dev/full', 'wb')
+  column.append(np.zeros((2, 3)))
+  with pytest.raises(errors.UserError, match=line):
+    column.array()
+  missing = scratch_files.Scratch(str(tmp_path / 'missing'))
+  with pytest.raises(errors.UserError, match='No such file or directory'):
+    missing.file()

@@ -118,6 +118,22 @@ def test_what_the_program_has_changed_is_stepped_here(monkeypatch):
   np.testing.assert_array_equal(first.reward, 2.0)
 
 
+def test_a_change_that_shows_late_is_found(monkeypatch):
+  """Here in no first episode."""
+  original = counter.Counter.reset
+
+  def start_elsewhere(self, **kwargs):
+    observation, info = original(self, **kwargs)
+    self.num_resets = getattr(self, 'num_resets', 0) + 1
+    return observation + (self.num_resets > 1), info
+
+  monkeypatch.setattr(counter.Counter, 'reset', start_elsewhere)
+  env = environments.load_batch(
+      counter.COUNTER, 2, max_episode_steps=40, num_processes=2
+  )
+  assert isinstance(env, batched.BatchedEnvironment)
+
+
 def test_a_module_that_others_do_not_find_is_stepped_here(monkeypatch):
   monkeypatch.setattr(counter.Counter, '__module__', 'not_there')
   monkeypatch.setitem(sys.modules, 'not_there', counter)
@@ -151,10 +167,11 @@ def test_errors_come_from_other_processes(two, monkeypatch):
     two.step(np.full((2, 1), np.nan, np.float32))
 
 
-def test_ctrl_c_is_for_the_one_that_asks(two):
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_signals_are_for_the_one_that_asks(two, number):
   pid = two._others[0]._process.pid
   assert os.getpgid(pid) != os.getpgid(0)
-  os.kill(pid, signal.SIGINT)
+  os.kill(pid, number)
   two.reset()
 
 

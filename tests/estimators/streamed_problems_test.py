@@ -77,7 +77,7 @@ def finite():
   rows = _rows(lambda rng: rng.integers(4), 2)
   case = _Case(policy, specs, datasets.Dataset.from_rows(**rows), mdp)
   yield case
-  case.streamed.close()
+  case.stream.close()
 
 
 @pytest.fixture(scope='module')
@@ -89,7 +89,7 @@ def vectors():
   rows = _rows(lambda rng: rng.normal(size=3), 0)
   case = _Case(policy, specs, datasets.Dataset.from_rows(**rows))
   yield case
-  case.streamed.close()
+  case.stream.close()
 
 
 @pytest.fixture(scope='module')
@@ -102,7 +102,7 @@ def frames():
   dataset = datasets.Dataset.from_rows(**_rows(observe, 2), frame_stack=4)
   case = _Case(settings.target_policy(policy, None), specs, dataset)
   yield case
-  case.streamed.close()
+  case.stream.close()
 
 
 @pytest.fixture(params=['finite', 'vectors', 'frames'])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -59,8 +60,10 @@ def test_an_interrupted_run_goes_on(path, monkeypatch):
     return note(fit, report)
 
   monkeypatch.setattr(fitting.Fit, '_note', stop_after_the_first)
+  before = threading.active_count()
   with pytest.raises(KeyboardInterrupt):
     runs.run(config, str(path / 'resumed'))
+  assert threading.active_count() <= before  # None reads on.
   # The same command without the flag: a run goes on as it has begun.
   found = runs.run(
       dataclasses.replace(config, stream=False), str(path / 'resumed')

@@ -32,7 +32,9 @@ def main(parent: int):
   answers = os.dup(1)
   os.dup2(2, 1)
   ctypes.CDLL(None).prctl(_PARENT_DIES, signal.SIGKILL)
-  signal.signal(signal.SIGINT, signal.SIG_IGN)  # It is for the parent.
+  # Whoever ends a whole job means the parent, which saves first.
+  for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
   try:
     kept, answer = _serve(**pickle.load(sys.stdin.buffer))
   except errors.UserError as error:

@@ -42,6 +42,7 @@ class PrivateServer(contextlib.AbstractContextManager):
         [sys.executable, '-m', _MODULE, str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        process_group=0,  # Ctrl-C is for this process, also as that one starts.
         env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)},
     )
     self.process_id = self._process.pid
