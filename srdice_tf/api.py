@@ -90,7 +90,8 @@ def evaluate(
       `run_ope.py --accept` takes them.
     stream: whether data that are named are streamed from a server in another
       process, which reads them, instead of being read into this one's memory;
-      'reverb:HOST:PORT' is one of replay_server.py that has them already.
+      'reverb:HOST:PORT' is one of replay_server.py that has them already. So
+      are, with a line that says it, data of more than half the free memory.
 
   Returns:
     An Evaluation with a MethodResult for each of `algos`: value, interval,
@@ -101,6 +102,7 @@ def evaluate(
   """
   names, numbers = arguments.names(algos), arguments.Numbers(gamma, seed)
   registry.check_names(names, 'algos')
+  stream = stream or stream_arguments.is_needed(data)
   with contextlib.ExitStack() as stack:
     if stream:
       data = stack.enter_context(stream_arguments.opened(data, columns, accept))

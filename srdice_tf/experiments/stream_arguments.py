@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 import contextlib
 import os
+import pathlib
 
 from tf_agents.specs import tensor_spec
 
@@ -13,6 +14,7 @@ from srdice_tf.data import opening
 from srdice_tf.data.sources import private_server
 from srdice_tf.data.sources import served_segments
 from srdice_tf.experiments import provenance
+from srdice_tf.experiments import streaming
 from srdice_tf.replay import clients
 from srdice_tf.replay import directories
 from srdice_tf.replay import row_codec
@@ -47,6 +49,24 @@ def opened(
     return _of_directory(name, timeout)
   accept = [accept] if isinstance(accept, str) else list(accept)
   return private_server.data(name, columns, accept, None, timeout)
+
+
+def is_needed(data) -> bool:
+  """Returns whether named data would take more than half of the free memory.
+
+  Of a collected directory by its description; else as much as on the disk.
+  """
+  if not isinstance(data, str | os.PathLike):
+    return False
+  path = pathlib.Path(data)
+  directory = directories.DatasetDirectory(str(path))
+  if directory.exists():
+    found = directory.read()
+    *_, codec = _environment(found['environment'])
+    return streaming.is_needed(found['num_transitions'] * codec.row_bytes)
+  files = [path, *path.rglob('*')] if path.exists() else []
+  sizes = (file.stat().st_size for file in files if file.is_file())
+  return streaming.is_needed(sum(sizes))
 
 
 @contextlib.contextmanager

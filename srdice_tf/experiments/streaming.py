@@ -23,14 +23,19 @@ def decided(config, task, run_dir: str):
   """
   if config.stream or _was_streamed(run_dir):
     return dataclasses.replace(config, stream=True)
+  return dataclasses.replace(config, stream=is_needed(task.data_bytes))
+
+
+def is_needed(data_bytes: int) -> bool:
+  """Returns whether data take more than half of the free memory; says so."""
   available = limits.available_bytes()
-  if 2 * task.data_bytes <= available:
-    return config
+  if 2 * data_bytes <= available:
+    return False
   progress.say(
-      f'streaming     the data take {task.data_bytes / 2**30:,.1f} GiB, of'
+      f'streaming     the data take {data_bytes / 2**30:,.1f} GiB, of'
       f' {available / 2**30:,.1f} that are free'
   )
-  return dataclasses.replace(config, stream=True)
+  return True
 
 
 def _was_streamed(run_dir: str) -> bool:

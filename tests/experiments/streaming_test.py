@@ -3,14 +3,18 @@
 import dataclasses
 import json
 import threading
+import types
 
 import numpy as np
 import pytest
 
+from srdice_tf import api
 from srdice_tf import errors
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import fitting
 from srdice_tf.experiments import runs
+from srdice_tf.experiments import stream_arguments
+from srdice_tf.experiments import streaming
 from srdice_tf.experiments import tasks
 
 _TASK = tasks.TaskConfig(
@@ -88,6 +92,28 @@ def test_large_data_are_streamed_by_themselves(path, monkeypatch, capsys):
       for run in ('kept', 'chosen')
   ]
   np.testing.assert_allclose(*ratios, rtol=1e-7, atol=1e-12)
+
+
+def test_a_call_streams_large_data_by_itself(path, monkeypatch, capsys):
+  name, values = str(path / 'data'), {'linear_ridge': 1e-6}
+  evaluate = lambda: api.evaluate(
+      'random', name, ['linear_srdice'], 0.9, hyperparameters=values,
+      accept='start_states',
+      progress=False,
+  )
+  kept = evaluate()
+  # 200 rows of a state, an action, a reward and the ends take 3 to 30 kB.
+  for available, is_streamed in ((60_000, False), (6_000, True)):
+    free = types.SimpleNamespace(available_bytes=lambda size=available: size)
+    monkeypatch.setattr(streaming, 'limits', free)
+    assert stream_arguments.is_needed(name) == is_streamed
+    assert not stream_arguments.is_needed({'rewards': np.zeros(10**6)})
+    assert not stream_arguments.is_needed('not_there.npz')
+  capsys.readouterr()
+  found = evaluate()
+  assert capsys.readouterr().err.count('streaming') == 1
+  (one,), (other,) = kept.methods.values(), found.methods.values()
+  assert one.value == pytest.approx(other.value, rel=1e-6)
 
 
 def test_a_run_in_memory_is_not_that_of_a_stream(path):
