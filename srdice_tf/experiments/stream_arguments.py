@@ -64,9 +64,12 @@ def is_needed(data) -> bool:
     found = directory.read()
     *_, codec = _environment(found['environment'])
     return streaming.is_needed(found['num_transitions'] * codec.row_bytes)
-  files = [path, *path.rglob('*')] if path.exists() else []
-  sizes = (file.stat().st_size for file in files if file.is_file())
-  return streaming.is_needed(sum(sizes))
+  try:
+    files = [path, *path.rglob('*')] if path.exists() else []
+    size = sum(file.stat().st_size for file in files if file.is_file())
+  except OSError:  # Who opens them says what is wrong.
+    return False
+  return streaming.is_needed(size)
 
 
 @contextlib.contextmanager

@@ -108,7 +108,8 @@ def test_a_call_streams_large_data_by_itself(path, monkeypatch, capsys):
     monkeypatch.setattr(streaming, 'limits', free)
     assert stream_arguments.is_needed(name) == is_streamed
     assert not stream_arguments.is_needed({'rewards': np.zeros(10**6)})
-    assert not stream_arguments.is_needed('not_there.npz')
+    for missing in ('not_there.npz', 9_999 * 'x'):
+      assert not stream_arguments.is_needed(missing)
   capsys.readouterr()
   found = evaluate()
   assert capsys.readouterr().err.count('streaming') == 1
