@@ -23,12 +23,19 @@ from tf_agents.utils import example_encoding_dataset
 
 from srdice_tf import api
 
-_ENV, _GAMMA = 'CartPole-v1', 0.99
+_ENV, _GAMMA, _SEED = 'CartPole-v1', 0.99, 0
+
+
+def _environment():
+  env = suite_gym.load(_ENV)
+  env.seed(_SEED)
+  return tf_py_environment.TFPyEnvironment(env)
 
 
 def train(directory: str, num_policies: int, steps_between: int):
   """Returns the file of the replay, and the directories of the policies."""
-  env = tf_py_environment.TFPyEnvironment(suite_gym.load(_ENV))
+  tf.random.set_seed(_SEED)
+  env = _environment()
   agent = dqn_agent.DdqnAgent(
       env.time_step_spec(),
       env.action_spec(),
@@ -39,9 +46,8 @@ def train(directory: str, num_policies: int, steps_between: int):
       gamma=_GAMMA,
   )
   agent.initialize()
-  spec = agent.collect_data_spec
+  spec, log = agent.collect_data_spec, os.path.join(directory, 'log.tfrecord')
   replay = tf_uniform_replay_buffer.TFUniformReplayBuffer(spec, batch_size=1)
-  log = os.path.join(directory, 'replay.tfrecord')
   logger = example_encoding_dataset.TFRecordObserver(log, spec)
   driver = dynamic_step_driver.DynamicStepDriver(
       env, agent.collect_policy, [replay.add_batch, logger]
@@ -49,8 +55,7 @@ def train(directory: str, num_policies: int, steps_between: int):
   step, update = common.function(driver.run), common.function(agent.train)
   minibatches = iter(replay.as_dataset(sample_batch_size=64, num_steps=2))
   time_step, _ = step(env.reset())
-  saver = policy_saver.PolicySaver(agent.policy)  # Without the exploration.
-  policies = []
+  saver, policies = policy_saver.PolicySaver(agent.policy), []  # No exploring.
   for number in range(1, num_policies + 1):
     for _ in range(steps_between):
       time_step, _ = step(time_step)
@@ -63,9 +68,7 @@ def train(directory: str, num_policies: int, steps_between: int):
 
 def play(policy_directory: str, num_episodes: int) -> float:
   """Returns (1-gamma) E[sum_t gamma^t r_t] by playing."""
-  policy = tf.saved_model.load(policy_directory)
-  env = tf_py_environment.TFPyEnvironment(suite_gym.load(_ENV))
-  total = 0.0
+  policy, env, total = tf.saved_model.load(policy_directory), _environment(), 0
   for _ in range(num_episodes):
     time_step, weight = env.reset(), 1.0 - _GAMMA
     while not time_step.is_last():
@@ -79,14 +82,13 @@ def main(num_policies=4, steps_between=2_000, num_episodes=20, **values):
   """Trains, evaluates each policy from the log alone, and picks one."""
   directory = tempfile.mkdtemp(prefix='srdice_tutorial_')
   log, policies = train(directory, num_policies, steps_between)
-  # Two methods that share no training are needed for a verdict.
-  algos, supported = ('deep_td', 'linear_srdice'), {}
+  algos, supported = ('deep_td', 'linear_srdice'), {}  # A verdict needs two.
   values = {'updates': 8_000, 'tau': 0.05, 'hidden_units': 64, **values}
   for policy in policies:
     found = api.evaluate(policy, log, algos, _GAMMA, 'quick', values)['deep_td']
-    grade, why = found.verdict.grade, found.verdict.reasons[:1]
-    print(f'{policy}: {found.value:.3f}, {grade}:', *why)
-    if grade != 'do_not_use':
+    why = found.verdict.reasons[:1]
+    print(f'{policy}: {found.value:.3f}, {found.verdict.grade}:', *why)
+    if found.verdict.grade != 'do_not_use':
       supported[policy] = found.value
   print('take', max(supported, key=supported.get, default='none of them'))
   for policy in policies:

@@ -10,7 +10,7 @@ _SMALL = {'updates': 5, 'linear_num_features': 16, 'bootstrap_draws': 0}
 
 
 def test_each_policy_is_evaluated_then_played(capsys):
-  tutorial.main(num_policies=2, steps_between=40, num_episodes=1, **_SMALL)
+  tutorial.main(num_policies=2, steps_between=80, num_episodes=1, **_SMALL)
   first, second, chosen, *played = capsys.readouterr().out.splitlines()
   grade = '(usable|unsure|do_not_use): .+'
   assert re.fullmatch(rf'\S+policy1: {_NUMBER}, {grade}', first)
