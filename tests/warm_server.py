@@ -8,6 +8,7 @@ All of the repository's own code is imported by the program itself.
 `warm_processes` is the other side.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -44,6 +45,7 @@ def _import_libraries():
   sys.modules['gym_notices'] = None  # As `quiet` has it.
   for name in _LIBRARIES:
     importlib.import_module(name)
+  gc.freeze()  # A fork that looks for garbage in them would copy them.
 
 
 def _serve(connection: socket.socket) -> dict:
