@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests import warm_processes
+
 # A suite in the background of a shell ignores interrupts, and so would the
 # processes that its tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -28,6 +30,8 @@ def pytest_configure(config):
   """
   if hasattr(config, 'workerinput'):
     os.environ.update(_ONE_THREAD)
+  elif config.getoption('numprocesses', None):
+    warm_processes.start_server()
   config.addinivalue_line('markers', 'full: takes minutes; run by -m full')
 
 

@@ -4,7 +4,6 @@ For tests of what a program does. That it starts at all, and what its imports
 write, needs a Python of its own: `subprocess`.
 """
 
-import functools
 import json
 import os
 import signal
@@ -16,6 +15,10 @@ import time
 
 from tests import source_tree
 from tests import warm_server
+
+_KIND = socket.AF_UNIX, socket.SOCK_SEQPACKET
+_SERVER = 'SRDICE_TESTS_SERVER'  # Has its name, for processes of tests.
+_started = {}  # Keeps the stdin of the server open.
 
 
 class WarmProcess:
@@ -45,7 +48,10 @@ class WarmProcess:
     }
     pipes = [os.pipe() for _ in range(3)]
     descriptors = [write for _, write in pipes]
-    socket.send_fds(_server(), [json.dumps(message).encode()], descriptors)
+    start_server()
+    with socket.socket(*_KIND) as connection:
+      connection.connect(f'\0{os.environ[_SERVER]}')
+      socket.send_fds(connection, [json.dumps(message).encode()], descriptors)
     for descriptor in descriptors:
       os.close(descriptor)
     self.stdout, self.stderr = (os.fdopen(read) for read, _ in pipes[:2])
@@ -119,17 +125,23 @@ def flags(values: dict) -> list[str]:
   return [f'--{name}={value}' for name, value in values.items()]
 
 
-@functools.cache
-def _server() -> socket.socket:
-  """Starts the server; it ends when this process does."""
-  ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-  subprocess.Popen(
-      [sys.executable, '-m', 'tests.warm_server', str(theirs.fileno())],
-      cwd=source_tree.ROOT,
-      pass_fds=[theirs.fileno()],
-      stdin=subprocess.DEVNULL,
-      stdout=subprocess.DEVNULL,
-      stderr=subprocess.DEVNULL,
-  )
-  theirs.close()
-  return ours
+def start_server():
+  """Starts the server, unless there is one; it ends when this process does.
+
+  Processes that this one starts afterwards share it.
+  """
+  if _SERVER in os.environ:
+    return
+  name = f'srdice_tests_{os.getpid()}'
+  with socket.socket(*_KIND) as listener:
+    listener.bind(f'\0{name}')
+    listener.listen()
+    _started[name] = subprocess.Popen(
+        [sys.executable, '-m', 'tests.warm_server', str(listener.fileno())],
+        cwd=source_tree.ROOT,
+        pass_fds=[listener.fileno()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+  os.environ[_SERVER] = name

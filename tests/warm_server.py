@@ -2,10 +2,10 @@
 
     python -m tests.warm_server DESCRIPTOR
 
-reads from that socket what to run, and runs it in a fork of itself: a process
-that begins where the libraries are there, and that ends as any process ends.
-All of the repository's own code is imported by the program itself.
-`warm_processes` is the other side.
+takes from connections to that socket what to run, and runs it in a fork of
+itself: a process that begins where the libraries are there, and that ends as
+any process ends. It serves until its stdin is closed. The programs themselves
+import `binaries`. `warm_processes` is the other side.
 """
 
 import gc
@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import runpy
+import select
 import socket
 import struct
 import sys
@@ -29,6 +30,7 @@ _LIBRARIES = (
     'rich.table',
     'scipy.optimize',
     'scipy.stats',
+    'srdice_tf.api',
     'tensorflow',
     'tensorboard.plugins.hparams.api',
     'tf_agents.agents',
@@ -38,7 +40,7 @@ _LIBRARIES = (
 )
 # What goes to who asked: the number of the process, then how it ended.
 NUMBER = struct.Struct('q')
-MAX_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 
 
 def _import_libraries():
@@ -48,14 +50,16 @@ def _import_libraries():
   gc.freeze()  # A fork that looks for garbage in them would copy them.
 
 
-def _serve(connection: socket.socket) -> dict:
+def _serve(listener: socket.socket) -> dict:
   """Returns, in a new process each time, what that process is to run."""
   while True:
-    message, descriptors, *_ = socket.recv_fds(connection, MAX_BYTES, 3)
-    if not message:
+    if listener not in select.select([listener, sys.stdin], [], [])[0]:
       sys.exit()
+    connection, _ = listener.accept()
+    message, descriptors, *_ = socket.recv_fds(connection, _MAX_BYTES, 3)
+    connection.close()
     if not os.fork():
-      connection.close()
+      listener.close()
       _become_program(*descriptors)
       return json.loads(message)
     for descriptor in descriptors:
@@ -82,7 +86,8 @@ def _become_program(stdout: int, stderr: int, status: int):
     os.write(status, NUMBER.pack(code))
     os._exit(0)
   os.close(status)
-  for descriptor, place in ((stdout, 1), (stderr, 2)):
+  stdin = os.open(os.devnull, os.O_RDONLY)
+  for descriptor, place in ((stdin, 0), (stdout, 1), (stderr, 2)):
     os.dup2(descriptor, place)
     os.close(descriptor)
 

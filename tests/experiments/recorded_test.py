@@ -11,7 +11,6 @@ bit on the kind of machine that wrote it; others may round in another way.
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -21,7 +20,7 @@ import pytest
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import tasks
-from tests import source_tree
+from tests import warm_processes
 
 _PATH = pathlib.Path(__file__).with_name('recorded.json')
 _NEURAL = (
@@ -98,14 +97,8 @@ def _machine() -> str:
 @pytest.fixture(name='numbers', scope='module')
 def _all_numbers():
   """Those of a process that has all of its threads, as the recorded one."""
-  command = [sys.executable, '-m', 'tests.experiments.recorded_test']
-  process = subprocess.run(
-      command,
-      cwd=source_tree.ROOT,
-      capture_output=True,
-      text=True,
-      env={k: v for k, v in os.environ.items() if 'OP_THREADS' not in k},
-  )
+  all_threads = {k: v for k, v in os.environ.items() if 'OP_THREADS' not in k}
+  process = warm_processes.run(__file__, timeout=900.0, env=all_threads)
   assert process.returncode == 0, process.stderr
   return json.loads(process.stdout[process.stdout.index('{\n') :])['tasks']
 
