@@ -18,6 +18,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 _LONGEST = (
     'campaign_test.py', 'run_ope_test.py', 'trainer_test.py',
     'executors_test.py', 'ray_executor_test.py', 'recorded_test.py',
+    'training_test.py', 'readme_test.py', 'driver_test.py', 'packaging_test.py',
+    'quiet_test.py', 'streamed_test.py', 'rollouts_test.py', 'saved_test.py',
 )
 _LONG = 'binaries', 'experiments', 'estimators', 'agents'
 _ONE_THREAD = {'TF_NUM_INTRAOP_THREADS': '1', 'TF_NUM_INTEROP_THREADS': '1'}

@@ -29,6 +29,9 @@ _CONFIG = presets.preset('fixed', is_frames=True).replace(encoder_steps=150,
     learning_rate=5e-4,
     adam_epsilon=1e-8,
     tau=0.05,
+    second_filters=16,
+    hidden_units=64,
+    num_features=64,
 )
 
 
