@@ -30,7 +30,7 @@ def _chain_value(gamma):
 def test_chain_value_is_exact_within_three_errors(gamma, monkeypatch):
   monkeypatch.setattr(rollouts, 'BATCH_SIZE', 400)  # A step takes one call.
   policy = _random_policy('FiveStateChain')
-  value = rollouts.policy_value('FiveStateChain', policy, gamma, 400, seed=1)
+  value = rollouts.policy_value('FiveStateChain', policy, gamma, 150, seed=1)
   exact = _chain_value(gamma)
   assert abs(value.value - exact) < 3.0 * value.standard_error
   assert value.standard_error < 0.1 * exact
@@ -40,7 +40,7 @@ def test_time_limit_is_no_end(monkeypatch):
   """With the limit kept, rewards after 200 steps are lost: gamma^200 = 0.13."""
   monkeypatch.setattr(rollouts, 'BATCH_SIZE', 400)
   policy = _random_policy('FiveStateChain')
-  arguments = ('FiveStateChain', policy, 0.99, 400)
+  arguments = ('FiveStateChain', policy, 0.99, 150)
   whole = rollouts.policy_value(*arguments, seed=1)
   cut = rollouts.policy_value(*arguments, seed=1, keep_time_limit=True)
   assert whole.horizon == 917 and cut.horizon == 200
