@@ -23,10 +23,10 @@ from srdice_tf.policies import loading
 from srdice_tf.policies import weights
 
 _SMALL_TD3 = configs.Td3Config(
-    random_steps=300, batch_size=32, replay_capacity=10_000
+    random_steps=100, batch_size=32, replay_capacity=10_000
 )
 
-_SMALL_DDQN = dataclasses.replace(configs.SMALL_DDQN, random_steps=300)
+_SMALL_DDQN = dataclasses.replace(configs.SMALL_DDQN, random_steps=100)
 
 _SHORT = configs.TrainConfig(
     'CartPole-v1', 'ddqn', num_steps=32, eval_every=32, eval_episodes=1,
@@ -100,11 +100,11 @@ def test_a_resumed_run_is_the_uninterrupted_one(
     tmp_path, env_id, agent, parameters
 ):
   config = configs.TrainConfig(
-      env_id, agent, num_steps=1_000, eval_every=250, eval_episodes=2,
+      env_id, agent, num_steps=400, eval_every=100, eval_episodes=2,
       hyperparameters=parameters,
   )
   whole = _run(tmp_path / 'whole', config)
-  _run(tmp_path / 'parts', dataclasses.replace(config, num_steps=750))
+  _run(tmp_path / 'parts', dataclasses.replace(config, num_steps=300))
   parts = _run(tmp_path / 'parts', config)
   assert _points(whole) == _points(parts)
   networks = [factory.policy_network(run.agent) for run in (whole, parts)]

@@ -49,8 +49,10 @@ def _killer(entry, killed):
   return on_wait
 
 
-def test_a_killed_worker_changes_nothing(tmp_path):
+def test_a_killed_worker_changes_nothing(tmp_path, monkeypatch):
   pytest.importorskip('ray')
+  # Beside other tests a nicer one would wait for minutes.
+  monkeypatch.setenv('RAY_worker_niceness', '0')
   entries, outcomes, killed = _entries(tmp_path / 'ray'), {}, []
   ray_executor.run_ray(
       entries,
