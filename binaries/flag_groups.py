@@ -51,7 +51,7 @@ FIRST = {
         ' seed output_dir'
     ),
     'run_experiment': (
-        'experiment list data_root scale workers executor ray_address root'
+        'experiment only list data_root scale workers executor ray_address root'
     ),
     'run_ope': (
         'env policy gamma truth data setting num_transitions algo preset seed'
@@ -78,6 +78,9 @@ SHORT = {
     'env': _ENV,
     'envs': ('LIST', 'environments; default: the five of the paper'),
     'experiment': ('NAME', 'one of those that --list shows'),
+    'run_experiment.only': (
+        'PATTERN', 'of its runs, such as Hopper.*seed0; default: all'
+    ),
     'list': ('', 'show the experiments and what each costs at --scale'),
     'policy': (
         'NAME',

@@ -27,23 +27,22 @@ from srdice_tf.experiments import scales
 from srdice_tf.reports import catalogue
 from srdice_tf.reports import experiment_findings
 
-_EXPERIMENT = flags.DEFINE_string(
-    'experiment', None, f'{", ".join(known_experiments.EXPERIMENTS)}.'
-)
+_NAMES = ', '.join(known_experiments.EXPERIMENTS)
+_EXPERIMENT = flags.DEFINE_string('experiment', None, f'{_NAMES}.')
 _LIST = flags.DEFINE_boolean(
     'list', False, 'Only list the experiments with their cost at --scale.'
+)
+_ONLY = flags.DEFINE_string(
+    'only', '',
+    'Regular expression in the directories of the runs, such as Hopper.*seed0.',
 )
 _KEEP = flags.DEFINE_boolean(
     'keep', False,
     'Run nothing, but keep what finished runs found with the package, in'
     ' srdice_tf/experiments/results/runs: other machines take it as done.',
 )
-_SCALE = flags.DEFINE_string(
-    'scale', 'desk',
-    'How much is run: '
-    + ', '.join(f'{name} ({s.words})' for name, s in scales.SCALES.items())
-    + '.',
-)
+_SCALES = ', '.join(f'{name} ({s.words})' for name, s in scales.SCALES.items())
+_SCALE = flags.DEFINE_string('scale', 'desk', f'How much is run: {_SCALES}.')
 _WORKERS = flags.DEFINE_integer(
     'workers', 0, 'Runs at a time, each on a core; 0 for all cores.', 0, 10_000
 )
@@ -64,9 +63,8 @@ _DATA_ROOT = common_flags.define_data_root()
 
 def main(_) -> int:
   if _LIST.value:
-    num_workers = _WORKERS.value or len(os.sched_getaffinity(0))
-    rows = planning.costs_of_all(_SCALE.value, num_workers)
-    print(catalogue.table(rows, num_workers))
+    cores = _WORKERS.value or len(os.sched_getaffinity(0))
+    print(catalogue.table(planning.costs_of_all(_SCALE.value, cores), cores))
     return 0
   if _EXPERIMENT.value is None:
     raise flags.Error('flag --experiment must be given; --list shows all')
@@ -84,7 +82,7 @@ def main(_) -> int:
   execute = executors.run_local
   if _EXECUTOR.value == 'ray':
     execute = lambda *args: ray_executor.run_ray(*args, _RAY_ADDRESS.value)
-  found = campaign.run(plan, command, _WORKERS.value, execute)
+  found = campaign.run(plan, command, _WORKERS.value, execute, _ONLY.value)
   is_of_parts = plan.experiment.num_parts > 1
   print(experiment_findings.text(found.by_label, found.studies, is_of_parts))
   if found.evaluations:

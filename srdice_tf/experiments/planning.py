@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 import os
+import re
 
 from srdice_tf import config_file
 from srdice_tf import environments
@@ -90,6 +91,37 @@ def plan(name: str, scale: str, root: str, data_root: str = 'data') -> Plan:
       entries += rewards
       shown = {entry.directory: entry.directory for entry in rewards}
   return Plan(name, scale, directory, tuple(entries), shown)
+
+
+def part(whole: Plan, only: str) -> Plan:
+  """Returns some of the runs, and those that they need.
+
+  Args:
+    whole: the plan.
+    only: regular expression that is in their directories, seen from the
+      experiment's.
+
+  Raises:
+    UserError: if it is none, or in no run.
+  """
+  names = {
+      entry.directory: os.path.relpath(
+          whole.shown.get(entry.directory, entry.directory), whole.directory
+      )
+      for entry in whole.entries
+  }
+  try:
+    found = [e for e in whole.entries if re.search(only, names[e.directory])]
+  except re.error as error:
+    expected = f'expected a regular expression: {error}'
+    raise errors.UserError('only', only, expected) from error
+  if not found:
+    found = f'no run has that in its name; one is {next(iter(names.values()))}'
+    raise errors.UserError('only', only, found)
+  chosen = {e.directory for e in found}.union(*(e.after for e in found))
+  return dataclasses.replace(
+      whole, entries=tuple(e for e in whole.entries if e.directory in chosen)
+  )
 
 
 def _evaluations(name: str, scale: str, place: str, data_root: str):

@@ -159,6 +159,29 @@ def test_experiment_json_names_the_runs(tmp_path):
     planning.write(plan, '')
 
 
+def test_a_part_has_what_it_needs(tmp_path):
+  whole = planning.plan('random_rewards', 'smoke', str(tmp_path))
+  part = planning.part(whole, 'HalfCheetah.*seed0$')
+  rewards = [entry for entry in part.entries if entry.after]
+  assert rewards
+  for entry in rewards:
+    assert 'HalfCheetah' in entry.directory
+    assert set(entry.after) <= {other.directory for other in part.entries}
+  assert planning.part(whole, '') == whole
+
+
+def test_a_part_leaves_out_the_rest(tmp_path):
+  whole = planning.plan('schedules', 'desk', str(tmp_path))
+  part = planning.part(whole, r'^fast(5|10)000/.*(Ant|Hopper).*seed[01]$')
+  assert len(part.entries) == 2 * 2 * 2
+  # In the order of the whole.
+  assert part.entries == tuple(e for e in whole.entries if e in part.entries)
+  with pytest.raises(errors.UserError, match=r'only=Swimmer: no run has'):
+    planning.part(whole, 'Swimmer')
+  with pytest.raises(errors.UserError, match=r'only=\[: expected a regular'):
+    planning.part(whole, '[')
+
+
 def test_unknown_names_are_refused_with_the_nearest():
   with pytest.raises(errors.UserError, match='experiment=ablation_sise: .*'
                      'nearest are ablation_size'):
