@@ -7,6 +7,7 @@ and `on_wait(running)` every so often with those that run.
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import json
 import os
@@ -85,11 +86,29 @@ class Queue:
     self.waiting = _batches(entries, num_workers)
     self._on_outcome = on_outcome
     self._open = {entry.directory for entry in entries}
+    self._taken = {}  # Data of the entries that run.
     self._failed = set()
     self._not_before = {}
 
   def take(self) -> list[sweep.Entry] | None:
-    """Returns what can be run now; None if nothing can."""
+    """Returns what can be run now; None if nothing can.
+
+    Runs on the same data wait for one another's phi and psi: others come
+    before them.
+    """
+    first = None
+    for batch in self._able():
+      first = first or batch
+      if _data(batch[0]) not in self._taken.values():
+        first = batch
+        break
+    if first:
+      self.waiting.remove(first)
+      self._taken.update({e.directory: _data(e) for e in first})
+    return first
+
+  def _able(self) -> Iterator[list[sweep.Entry]]:
+    """Yields batches that need nothing that is not done."""
     for batch in list(self.waiting):
       needed = {path for entry in batch for path in entry.after}
       if needed & self._failed:
@@ -98,9 +117,7 @@ class Queue:
           path = min(needed & self._failed)
           self.report(entry, jobs.FAILED, f'it needs {path}, which failed')
       elif not needed & self._open and self._is_free(batch[0]):
-        self.waiting.remove(batch)
-        return batch
-    return None
+        yield batch
 
   def _is_free(self, entry: sweep.Entry) -> bool:
     """Whether no other process runs an entry, as far as is known."""
@@ -114,6 +131,7 @@ class Queue:
 
   def report(self, entry: sweep.Entry, status: str, text: str):
     """Notes what became of an entry; a busy one waits again."""
+    self._taken.pop(entry.directory, None)
     if status == jobs.BUSY:
       later = time.monotonic() + _RETRY_SECONDS
       self._not_before[entry.directory] = later
@@ -123,6 +141,11 @@ class Queue:
     if status == jobs.FAILED:
       self._failed.add(entry.directory)
     self._on_outcome(entry, status, text)
+
+
+def _data(entry: sweep.Entry) -> str:
+  """Returns what is no other entry's where an entry has no data of its own."""
+  return getattr(entry.config, 'dataset_dir', '') or entry.directory
 
 
 def _batches(entries, num_workers: int) -> list[list[sweep.Entry]]:

@@ -182,6 +182,20 @@ def test_a_run_of_another_sweep_is_waited_for(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures('warm')
+def test_runs_on_other_data_come_first(tmp_path):
+  """Two on the same data would wait for each other's phi and psi."""
+  first, second, other, last = (
+      sweep.Entry(types.SimpleNamespace(dataset_dir=data), str(tmp_path / name))
+      for data, name in ('a1', 'a2', 'b3', 'a4')
+  )
+  queue = executors.Queue([first, second, other, last], lambda *_: None, 3)
+  assert [queue.take(), queue.take()] == [[first], [other]]
+  queue.report(first, jobs.DONE, '')
+  assert queue.take() == [second]
+  assert queue.take() == [last]  # Nothing else is left.
+  assert queue.take() is None
+
+
 def test_parts_of_a_data_set_share_a_process(tmp_path):
   entries = _entries(tmp_path, grids.Grid(num_parts=3))
   log = _run(entries, tmp_path)
