@@ -26,10 +26,25 @@ def frame(evaluations: Iterable[results.Evaluation]) -> pd.DataFrame:
   return pd.DataFrame(rows)
 
 
-def write(path: str, evaluations: Iterable[results.Evaluation]):
-  """Writes the table as a CSV file that is there whole or not at all."""
+def write(
+    path: str,
+    evaluations: Iterable[results.Evaluation],
+    names: Iterable[str] = (),
+):
+  """Writes the table as a CSV file that is there whole or not at all.
+
+  Args:
+    path: of the file.
+    evaluations: the runs.
+    names: a column with the runs' names, in the same order; () for none.
+  """
   os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
-  frame(evaluations).to_csv(f'{path}.tmp', index=False)
+  evaluations = list(evaluations)
+  found = frame(evaluations)
+  if names := list(names):
+    lengths = [len(evaluation.methods) for evaluation in evaluations]
+    found.insert(1, 'run', np.repeat(names, lengths))
+  found.to_csv(f'{path}.tmp', index=False)
   os.replace(f'{path}.tmp', path)
 
 

@@ -88,17 +88,27 @@ def run(
 def keep(plan: planning.Plan, kept: str = kept_runs.DIRECTORY) -> int:
   """Keeps the finished runs of an experiment; returns their number.
 
-  Runs that are damaged are left out; to run again says what they lack.
+  A table of all that it shows, for people, is written beside them. Runs that
+  are damaged are left out; to run again says what they lack.
 
   Raises:
     UserError: if what is kept is damaged.
   """
-  done = []
+  done = {}
   for entry in plan.entries:
     with contextlib.suppress(errors.UserError):
-      if jobs.found(entry) is not None:
-        done.append(entry)
-  return _kept(plan, kept).keep(done, plan.name)
+      if (found := jobs.found(entry)) is not None:
+        done[entry.directory] = entry, found
+  evaluations = {
+      os.path.relpath(plan.shown[path], plan.directory): found
+      for path, (_, found) in done.items()
+      if path in plan.shown and isinstance(found, results.Evaluation)
+  }
+  if evaluations:
+    path = os.path.join(kept, plan.scale, f'{plan.name}.csv')
+    tidy.write(path, evaluations.values(), evaluations)
+  entries = [entry for entry, _ in done.values()]
+  return _kept(plan, kept).keep(entries, plan.name)
 
 
 def _kept(plan: planning.Plan, directory: str) -> kept_runs.KeptRuns:

@@ -54,6 +54,14 @@ def test_the_file_is_the_table(tmp_path):
   assert found['value'][0] == 1.5
 
 
+def test_runs_can_have_names(tmp_path):
+  path = str(tmp_path / 'results.csv')
+  tidy.write(path, [_evaluation(), _evaluation()], ['a', 'b'])
+  found = pd.read_csv(path)
+  assert list(found['run']) == ['a', 'a', 'b', 'b']
+  assert list(found['method']) == ['srdice', 'deep_td'] * 2
+
+
 def _correlation(residuals, estimates):
   trials = tuple(
       {'flow_residual': residual, 'estimate': estimate}
