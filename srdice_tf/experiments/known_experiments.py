@@ -79,6 +79,7 @@ class Experiment:
 SR_METHODS = 'srdice', 'srdice_closed', 'deep_sr', 'deep_td'
 CLOSED_FORMS = 'srdice_lstd', 'linear_srdice', 'dr'
 DICE_METHODS = 'dual_dice', 'gradient_dice'
+_OF_PSI = 'srdice_closed', 'srdice_lstd'
 _METHODS = SR_METHODS + DICE_METHODS
 _SHORT = environments.CONTINUOUS_TASKS[:2]
 _LOCOMOTION = environments.CONTINUOUS_TASKS[2:]
@@ -156,7 +157,13 @@ def _schedules():
   for name, values in (('paper', {}), ('fast', fast)):
     for steps in (5_000, 10_000, 20_000, 50_000, 100_000):
       changes = {**values, 'successor_steps': steps}
-      yield Point(f'{name}{steps}', _HARD, changes)
+      yield Point(f'{name}{steps}', _HARD, changes, _OF_PSI)
+
+
+def _value_schedules():
+  """Yields ever longer schedules of Q, on the same psi."""
+  for updates in (5_000, 10_000, 25_000, 50_000, 100_000, 250_000):
+    yield Point(f'q{updates}', _HARD, {'updates': updates}, ('dr',))
 
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -336,15 +343,15 @@ EXPERIMENTS: dict[str, Experiment] = {
         kind=RANDOM_REWARDS,
     ),
     'schedules': Experiment(
-        'How short a schedule of psi the closed forms need',
-        ('srdice_closed', 'srdice_lstd'),
+        'How short schedules of psi and Q may be',
+        (*_OF_PSI, 'dr'),
         environments.CONTINUOUS_TASKS,
-        tuple(_schedules()),
+        (*_schedules(), *_value_schedules()),
         num_seeds=3,
     ),
     'schedules_rewards': Experiment(
         'Random rewards after short schedules of psi',
-        ('srdice_closed', 'srdice_lstd'),
+        _OF_PSI,
         environments.CONTINUOUS_TASKS,
         tuple(dataclasses.replace(p, of='schedules') for p in _schedules()),
         num_seeds=3,
