@@ -5,10 +5,13 @@ entry, calls `on_outcome(entry, status, text)` when one is done or has failed,
 and `on_wait(running)` every so often with those that run.
 """
 
+import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
+import glob
 import json
 import os
 import pickle
@@ -25,6 +28,7 @@ from srdice_tf.experiments import sweep
 OnOutcome = Callable[[sweep.Entry, str, str], None]
 OnWait = Callable[[Sequence[sweep.Entry]], None]
 
+_PROGRAM = 'srdice_tf.experiments.worker'
 _POLL_SECONDS = 0.2
 # Until a run of another process is looked at again.
 _RETRY_SECONDS = 5.0
@@ -60,8 +64,7 @@ def run_local(
     log_dir: gets what each process says.
   """
   os.makedirs(log_dir, exist_ok=True)
-  cores = sorted(os.sched_getaffinity(0))
-  num_workers = num_workers or len(cores)
+  num_workers = num_workers or len(os.sched_getaffinity(0))
   queue = Queue(entries, on_outcome, num_workers)
   slots: list[_Worker | None] = [None] * num_workers
   try:
@@ -70,12 +73,22 @@ def run_local(
         if worker is not None and worker.poll(queue):
           slots[slot] = worker = None
         if worker is None and (batch := queue.take()):
-          core = cores[slot % len(cores)]
-          slots[slot] = _Worker(batch, core, log_dir)
+          slots[slot] = _Worker(batch, _freest_core(), log_dir)
       on_wait([w.current for w in slots if w is not None and w.current])
       time.sleep(_POLL_SECONDS)
   finally:
     _stop([worker for worker in slots if worker is not None])
+
+
+def _freest_core() -> int:
+  """Returns the core with the fewest workers, those of other programs too."""
+  taken = collections.Counter()
+  for path in glob.glob('/proc/[0-9]*/cmdline'):
+    with contextlib.suppress(OSError):  # It has ended.
+      with open(path, 'rb') as file:
+        if _PROGRAM.encode() in file.read().split(b'\0'):
+          taken.update(os.sched_getaffinity(int(path.split(os.sep)[2])))
+  return min(sorted(os.sched_getaffinity(0)), key=taken.__getitem__)
 
 
 class Queue:
@@ -170,7 +183,7 @@ class _Worker:
     self.entries = list(entries)
     name = '_'.join(self.entries[0].directory.split(os.sep)[-3:])
     self._log_path = os.path.join(log_dir, f'{name}.log')
-    program = sys.executable, '-m', 'srdice_tf.experiments.worker'
+    program = sys.executable, '-m', _PROGRAM
     with open(self._log_path, 'ab') as log:
       self._process = subprocess.Popen(
           [*program, str(os.getpid())],

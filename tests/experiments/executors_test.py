@@ -182,6 +182,20 @@ def test_a_run_of_another_sweep_is_waited_for(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures('warm')
+def test_workers_of_other_programs_have_their_cores(monkeypatch):
+  cores = sorted(os.sched_getaffinity(0))
+  # A worker by its name.
+  command = ['sh', '-c', 'read line', 'srdice_tf.experiments.worker']
+  with subprocess.Popen(command, stdin=subprocess.PIPE) as worker:
+    path, gone = f'/proc/{worker.pid}/cmdline', '/proc/999999999/cmdline'
+    monkeypatch.setattr(executors.glob, 'glob', lambda _: [path, gone])
+    for core in cores:
+      os.sched_setaffinity(worker.pid, {core})
+      others = [other for other in cores if other != core]
+      assert executors._freest_core() == min(others, default=core)
+    worker.stdin.close()
+
+
 def test_runs_on_other_data_come_first(tmp_path):
   """Two on the same data would wait for each other's phi and psi."""
   first, second, other, last = (
