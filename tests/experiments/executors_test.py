@@ -22,7 +22,8 @@ from tests.experiments import warm_workers
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _TASK = tasks.TaskConfig(
-    'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5
+    'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5,
+    gamma=0.9, num_envs=10,
 )
 _VALUES = hyperparameters.Hyperparameters(linear_ridge=1e-6, bootstrap_draws=20)
 
