@@ -34,11 +34,20 @@ _SHORT = configs.TrainConfig(
 )
 
 
-def _run(directory, config, log=lambda *_: None):
+def _run(directory, config, log=lambda *_: None, saves_policy=False):
   run = trainer.AgentTrainer(config, str(directory))
-  run.train(log=log)
+  if not saves_policy:  # Half a second, for a file that few tests open.
+    run.files.save_policy = lambda policy: None
+  try:
+    run.train(log=log)
+  except _Learned:
+    pass
   run.close()
   return run
+
+
+class _Learned(Exception):
+  """Ends a run that has shown what it is for."""
 
 
 @pytest.fixture(name='finished', scope='module')
@@ -83,7 +92,12 @@ def test_double_dqn_learns_to_balance_a_pole(tmp_path, agent):
       'CartPole-v1', agent, num_steps=num_steps, eval_every=500,
       hyperparameters=parameters,
   )
-  points = _points(_run(tmp_path, config))
+
+  def stop(step, values):
+    if values['mean_return'] > 100.0:
+      raise _Learned
+
+  points = _points(_run(tmp_path, config, stop))
   # Random actions last 22 steps.
   assert points[0][2] < 40.0
   assert max(point[2] for point in points) > 100.0
@@ -100,11 +114,11 @@ def test_a_resumed_run_is_the_uninterrupted_one(
     tmp_path, env_id, agent, parameters
 ):
   config = configs.TrainConfig(
-      env_id, agent, num_steps=400, eval_every=100, eval_episodes=2,
+      env_id, agent, num_steps=300, eval_every=100, eval_episodes=2,
       hyperparameters=parameters,
   )
   whole = _run(tmp_path / 'whole', config)
-  _run(tmp_path / 'parts', dataclasses.replace(config, num_steps=300))
+  _run(tmp_path / 'parts', dataclasses.replace(config, num_steps=200))
   parts = _run(tmp_path / 'parts', config)
   assert _points(whole) == _points(parts)
   networks = [factory.policy_network(run.agent) for run in (whole, parts)]
@@ -191,7 +205,8 @@ def _interrupted(function, after):
 def test_ctrl_c_loses_nothing(tmp_path, monkeypatch):
   """In the middle of collecting, of updates and of an evaluation."""
   config = configs.TrainConfig(
-      'CartPole-v1', 'ddqn', num_steps=1_200, eval_every=200, eval_episodes=2
+      'CartPole-v1', 'ddqn', num_steps=400, eval_every=100, eval_episodes=2,
+      hyperparameters=dataclasses.replace(_SMALL_DDQN, random_steps=200),
   )
   whole = _run(tmp_path / 'whole', config)
   monkeypatch.setattr(interrupts, 'Pace', _InParts)
@@ -267,10 +282,10 @@ def test_a_step_is_saved_once(tmp_path):
 
 def test_the_saved_model_and_the_weights_give_the_policys_actions(tmp_path):
   config = configs.TrainConfig(
-      'Pendulum-v1', num_steps=500, eval_every=500, eval_episodes=1,
+      'Pendulum-v1', num_steps=200, eval_every=200, eval_episodes=1,
       hyperparameters=_SMALL_TD3,
   )
-  run = _run(tmp_path, config)
+  run = _run(tmp_path, config, saves_policy=True)
   env = environments.load('Pendulum-v1')
   specs = env.observation_spec(), env.action_spec()
   observations = np.random.default_rng(0).normal(size=(7, 3)).astype('f4')
@@ -279,7 +294,7 @@ def test_the_saved_model_and_the_weights_give_the_policys_actions(tmp_path):
   actions = policy_returns.compiled_actions(loaded)(observations)
   np.testing.assert_array_equal(actions, expected)
   network = weights.make_network(*specs)
-  weights.restore(run.files.snapshot(500), network)
+  weights.restore(run.files.snapshot(200), network)
   policy = base.deterministic_policy(*specs, network)
   actions = policy_returns.compiled_actions(policy)(observations)
   np.testing.assert_allclose(actions, expected, rtol=1e-6)

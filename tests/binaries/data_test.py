@@ -75,7 +75,7 @@ def test_collects_and_says_what_it_did(tmp_path):
 
 
 def test_killed_collection_goes_on_to_the_same_data(tmp_path):
-  flags = _collect_flags(num_transitions=30_000, num_envs=10)
+  flags = _collect_flags(num_transitions=20_000, num_envs=20)
   whole, parts = tmp_path / 'whole', tmp_path / 'parts'
   process = _start(
       'collect_dataset', **flags, dataset_dir=parts, save_seconds=0.3
@@ -83,23 +83,23 @@ def test_killed_collection_goes_on_to_the_same_data(tmp_path):
   deadline = time.time() + 120
   while not (parts / 'dataset.json').exists():
     assert process.poll() is None and time.time() < deadline
-    time.sleep(0.05)
+    time.sleep(0.01)
   process.kill()
   process.communicate()
   saved = json.loads((parts / 'dataset.json').read_text())
-  assert 0 < saved['counts']['transitions'] < 30_000
+  assert 0 < saved['counts']['transitions'] < 20_000
   assert saved['status'] == 'collecting'
   for path in (parts, whole):
     result = _run('collect_dataset', **flags, dataset_dir=path)
     assert result.returncode == 0, result.stderr
   found = _data(parts)
   assert found == _data(whole)
-  assert found[0] == 30_000
+  assert found[0] == 20_000
 
 
 def test_terminated_collection_saves_first(tmp_path):
   flags = _collect_flags(num_transitions=500_000, dataset_dir=tmp_path)
-  process = _start('collect_dataset', **flags, save_seconds=1)
+  process = _start('collect_dataset', **flags, save_seconds=0.3)
   deadline = time.time() + 120
   while not (tmp_path / 'dataset.json').exists():
     assert process.poll() is None and time.time() < deadline
@@ -133,8 +133,9 @@ def test_served_data_and_a_dying_server(tmp_path):
   evaluation = _run(
       'run_ope',
       **_collect_flags(reverb_address=address, algo='deep_td'),
-      updates=1000,
+      updates=100,
       hidden_units=16,
+      gamma=0.9,
       truth_episodes=3,
       output_dir=tmp_path / 'run',
   )

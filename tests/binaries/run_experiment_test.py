@@ -11,11 +11,22 @@ from tests import warm_processes
 _PROGRAM = 'binaries/run_experiment.py'
 
 
-def _start(tmp_path, **flags):
+# The same program, whose workers need not import the libraries.
+_WITH_WARM_WORKERS = f"""
+import runpy, sys
+from srdice_tf.experiments import executors
+from tests.experiments import warm_workers
+executors.subprocess = warm_workers.SUBPROCESS
+sys.argv[0] = {_PROGRAM!r}
+runpy.run_path({_PROGRAM!r}, run_name='__main__')
+"""
+
+
+def _start(tmp_path, program=(_PROGRAM,), **flags):
   flags = {
       'root': tmp_path / 'runs', 'data_root': tmp_path / 'data', **flags
   }
-  return warm_processes.WarmProcess(_PROGRAM, *warm_processes.flags(flags))
+  return warm_processes.WarmProcess(*program, *warm_processes.flags(flags))
 
 
 def _run(tmp_path, **flags):
@@ -36,7 +47,8 @@ def test_an_experiment_stops_on_ctrl_c_and_goes_on(tmp_path):
   _, errors = process.communicate(timeout=60)
   assert process.returncode == 130
   assert 'interrupted: the same command resumes' in errors
-  code, output, errors = _run(tmp_path, **flags)
+  program = '-c', _WITH_WARM_WORKERS
+  code, output, errors = _run(tmp_path, program=program, **flags)
   assert code == 0, errors
   assert 'coverage (smoke) 100% 3/3 runs' in errors
   assert 'running 0 failed 0' in errors
@@ -49,7 +61,8 @@ def test_a_failed_run_is_told_and_the_exit_code_is_1(tmp_path):
   run_dir = tmp_path / 'runs/smoke/coverage/Pendulum-v1_hard_linear_srdice'
   (run_dir / 'seed0_part1').mkdir(parents=True)
   (run_dir / 'seed0_part1' / 'result.json').write_text('{}')
-  code, output, errors = _run(tmp_path, **flags)
+  program = '-c', _WITH_WARM_WORKERS
+  code, output, errors = _run(tmp_path, program=program, **flags)
   assert code == 1
   assert '1 run failed; the same command tries again' in output
   said = ' '.join(output.split())

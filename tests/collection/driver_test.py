@@ -1,5 +1,6 @@
 """Tests for collecting: exact numbers, seeds, interruptions."""
 
+import functools
 import hashlib
 
 import numpy as np
@@ -22,10 +23,19 @@ def _server(path, capacity=1000):
   return servers.ReplayServer(directory, capacity)
 
 
+# Games take time to load.
+_policy = functools.cache(fixtures.behaviour_policy)
+
+
+@functools.cache
+def _codec(env_id):
+  return collection.codec_of(environments.load(env_id))
+
+
 def _collect(path, config, save_seconds=0.0):
   server = _server(path)
   try:
-    policy = fixtures.behaviour_policy(config)
+    policy = _policy(config)
     collection.collect(config, policy, server, save_seconds)
   finally:
     server.stop()
@@ -33,9 +43,8 @@ def _collect(path, config, save_seconds=0.0):
 
 def _contents(path, config) -> tuple[int, str]:
   """Returns the size of a data set and a hash of all of it."""
-  env = environments.load(config.env_id)
   server = _server(path)
-  dataset = reverb_server.load(server.client, collection.codec_of(env))
+  dataset = reverb_server.load(server.client, _codec(config.env_id))
   counts = server.counts
   server.stop()
   assert counts['transitions'] == dataset.num_transitions

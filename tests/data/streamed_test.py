@@ -23,6 +23,7 @@ from srdice_tf.replay import directories
 from srdice_tf.replay import servers
 from tests import fixtures
 from tests.data import cut_segments
+from tests.data import warm_data_server
 
 _SIZE = 2100  # Several segments for each of the four environments.
 _TIMEOUT = 2.0
@@ -112,14 +113,16 @@ def _listens(pid: int, port: int) -> bool:
     return 'data_server' in file.read()
 
 
-def test_data_that_cannot_be_opened_are_one_line(tmp_path):
+def test_data_that_cannot_be_opened_are_one_line(tmp_path, monkeypatch):
+  warm_data_server.use(monkeypatch)
   with pytest.raises(errors.UserError, match='no such file') as error:
     with private_server.data(str(tmp_path / 'x.npz'), '', [], None, 5.0):
       pass
   assert '\n' not in str(error.value)
 
 
-def test_any_data_can_be_streamed(tmp_path):
+def test_any_data_can_be_streamed(tmp_path, monkeypatch):
+  warm_data_server.use(monkeypatch)
   rng = np.random.default_rng(0)
   arrays = {
       'observations': rng.normal(size=(1300, 3)).astype(np.float32),

@@ -1,5 +1,7 @@
 """DualDICE and GradientDICE over phi or psi, linear or through networks."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -53,6 +55,16 @@ def _train(problem, *names, directory=None, **values):
   return estimators
 
 
+@pytest.fixture(name='trained', scope='module')
+def _trained(problem):
+  """Returns a function that trains both methods, once for each setting."""
+  return functools.cache(
+      lambda inputs, linear: _train(
+          problem, *_METHODS, dice_inputs=inputs, dice_linear=linear
+      )
+  )
+
+
 def _given(estimator, pairs) -> np.ndarray:
   """Returns what f and w should take [B, F]."""
   features = estimator.shared.representation
@@ -74,11 +86,12 @@ def _forward(weights, inputs, activation) -> np.ndarray:
 
 @pytest.mark.parametrize('inputs', ['states_actions', 'phi', 'psi'])
 @pytest.mark.parametrize('linear', [False, True])
-def test_ratios_are_a_function_of_what_is_asked_for(problem, inputs, linear):
-  values = {'dice_inputs': inputs, 'dice_linear': linear}
+def test_ratios_are_a_function_of_what_is_asked_for(
+    problem, trained, inputs, linear
+):
   pairs = problem.state_actions(tf.range(problem.size))
   size = problem.inputs.size if inputs == 'states_actions' else 12
-  for name, estimator in _train(problem, *_METHODS, **values).items():
+  for name, estimator in trained(inputs, linear).items():
     given, weights = _given(estimator, pairs), estimator._w.get_weights()
     assert given.shape == (problem.size, size)
     if linear:
@@ -187,8 +200,10 @@ def test_features_are_trained_first_and_with_those_of_srdice(
 
 
 @pytest.mark.parametrize('inputs', ['phi', 'psi'])
-def test_features_are_those_of_srdice_and_stay_frozen(problem, inputs):
-  alone = _train(problem, 'dual_dice', dice_inputs=inputs)['dual_dice']
+def test_features_are_those_of_srdice_and_stay_frozen(
+    problem, trained, inputs
+):
+  alone = trained(inputs, False)['dual_dice']  # Without SR-DICE.
   both = _train(problem, 'srdice', 'dual_dice', dice_inputs=inputs)
   pairs = problem.state_actions(tf.range(50))
   np.testing.assert_array_equal(

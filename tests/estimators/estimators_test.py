@@ -14,13 +14,13 @@ from tests import finite
 
 # Small networks and large rates: minutes of the paper's schedule in seconds.
 _CONFIG = hyperparameters.Hyperparameters(
-    encoder_steps=2000,
-    successor_steps=4000,
-    updates=4000,
+    encoder_steps=1000,
+    successor_steps=2000,
+    updates=2000,
     num_features=64,
     hidden_units=64,
-    batch_size=128,
-    ratio_batch_size=256,
+    batch_size=64,
+    ratio_batch_size=128,
     learning_rate=1e-3,
     ratio_learning_rate=1e-2,
     tau=0.05,
@@ -74,13 +74,15 @@ def test_mean_ratio_of_on_policy_data(on_chain):
 
 
 @pytest.mark.parametrize(
-    ('name', 'updates'), [('dual_dice', 8_000), ('gradient_dice', 8_000)]
+    ('name', 'hidden_units'), [('dual_dice', 64), ('gradient_dice', 32)]
 )
-def test_ratio_estimators_on_the_chain(chain, name, updates):
+def test_ratio_estimators_on_the_chain(chain, name, hidden_units):
+  updates = 6_000
   estimators = _make(
       chain,
       [name],
       updates=updates,
+      hidden_units=hidden_units,
       dual_dice_learning_rate=4e-4,
       gradient_dice_learning_rate=2e-4,
   )

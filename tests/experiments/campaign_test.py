@@ -1,6 +1,7 @@
 """Tests of whole experiments, at the scale that is made for it."""
 
 import dataclasses
+import functools
 import json
 import os
 import shutil
@@ -9,13 +10,17 @@ import pandas as pd
 import pytest
 
 from srdice_tf.experiments import campaign
+from srdice_tf.experiments import chain
+from srdice_tf.experiments import chain_methods
 from srdice_tf.experiments import jobs
 from srdice_tf.experiments import known_experiments
 from srdice_tf.experiments import planning
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import scales
+from srdice_tf.experiments import tasks
 from srdice_tf.logging import progress
 from srdice_tf.reports import experiment_findings
+from srdice_tf.reports import report_parts
 
 
 def _run_here(entries, on_outcome, on_wait, num_workers, log_dir):
@@ -33,16 +38,32 @@ def _roots(tmp_path_factory):
   return str(path / 'runs'), str(path / 'data')
 
 
+@pytest.fixture(scope='module', autouse=True)
+def _tasks_made_once():
+  """Lets the runs of this process share tasks: games take time to load."""
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(tasks, 'Task', functools.cache(tasks.Task))
+    yield
+
+
 @pytest.fixture(autouse=True)
-def _short_roll_outs(monkeypatch):
-  """Lets true values end where a small gamma does."""
+def _little_data(monkeypatch):
+  """Lets true values end where a small gamma does, and data sets early."""
   smoke = scales.scale('smoke')
-  budgets = {
-      name: dataclasses.replace(budget, task={**budget.task, 'gamma': 0.5})
-      for name, budget in (('vectors', smoke.vectors), ('frames', smoke.frames))
-  }
+  vectors = dataclasses.replace(
+      smoke.vectors,
+      task={**smoke.vectors.task, 'gamma': 0.5, 'num_envs': 5},
+      num_transitions=500,
+  )
+  frames = dataclasses.replace(
+      smoke.frames,
+      task={**smoke.frames.task, 'gamma': 0.5},
+      num_transitions=100,
+  )
   monkeypatch.setitem(
-      scales.SCALES, 'smoke', dataclasses.replace(smoke, **budgets)
+      scales.SCALES,
+      'smoke',
+      dataclasses.replace(smoke, vectors=vectors, frames=frames),
   )
 
 
@@ -56,22 +77,46 @@ def _run(name, roots, execute=_run_here, kept=''):
 
 # With all methods and points; others have the same, and run fewer of them.
 _WHOLE = 'hard', 'representations', 'beyond'
-_FEWER = 'deep_td', 'linear_srdice'
+_FEWER = {'': ('deep_td', 'linear_srdice'), 'random_rewards': ('srdice',)}
+_PARTS = {'coverage': 3}
+# Of kinds that the others do not have.
+_PICTURES = *_WHOLE, 'chain', 'random_rewards'
 
 
 def _smaller(name, monkeypatch):
   """Leaves one point and fewer methods, which share their graphs' making."""
+  if name not in _PICTURES:
+    # The page shows what they show; only the files beside it are left out.
+    monkeypatch.setattr(
+        report_parts.ReportFigure,
+        'write',
+        lambda figure, path: figure.table and figure.table.write(path),
+    )
   if name in _WHOLE:
     return
   smoke = dataclasses.replace(
-      scales.scale('smoke'), max_points=1, max_parts=2
+      scales.scale('smoke'), max_points=1, max_parts=_PARTS.get(name, 1)
   )
   monkeypatch.setitem(scales.SCALES, 'smoke', smoke)
+  # Each kind of features and each method once.
+  pairs = zip(chain_methods.FEATURES, chain_methods.METHODS, strict=True)
+  monkeypatch.setattr(chain, '_CELLS', tuple(pairs))
   experiment = known_experiments.experiment(name)
-  algos = tuple(a for a in experiment.algos if a in _FEWER)
-  if algos and not experiment.points[0].of:
-    fewer = dataclasses.replace(experiment, algos=algos)
-    monkeypatch.setitem(known_experiments.EXPERIMENTS, name, fewer)
+  fewer = _FEWER.get(name, _FEWER[''])
+  algos = tuple(a for a in experiment.algos if a in fewer)
+  if algos and (name in _FEWER or not experiment.points[0].of):
+    smaller = dataclasses.replace(
+        experiment,
+        algos=algos,
+        points=tuple(map(_with_few_roll_outs, experiment.points)),
+    )
+    monkeypatch.setitem(known_experiments.EXPERIMENTS, name, smaller)
+
+
+def _with_few_roll_outs(point):
+  task = {**point.task}
+  task.pop('truth_episodes', 0)
+  return dataclasses.replace(point, task=task)
 
 
 @pytest.mark.parametrize('name', known_experiments.EXPERIMENTS)
@@ -101,8 +146,10 @@ def test_smoke(name, roots, monkeypatch):
   assert again.evaluations == found.evaluations
 
 
-def test_a_damaged_result_is_one_line_and_the_rest_is_kept(tmp_path):
-  roots = str(tmp_path / 'runs'), str(tmp_path / 'data')
+def test_a_damaged_result_is_one_line_and_the_rest_is_kept(
+    tmp_path, roots, monkeypatch
+):
+  _smaller('coverage', monkeypatch)
   plan, found = _run('coverage', roots)
   assert len(found.evaluations) == 3
   path = os.path.join(plan.entries[1].directory, result_file.FILE_NAME)

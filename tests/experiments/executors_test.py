@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import types
 
 import pytest
 
@@ -19,11 +18,12 @@ from srdice_tf.experiments import jobs
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
 from srdice_tf.experiments import tasks
-from tests import warm_processes
+from tests.experiments import warm_workers
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
 _TASK = tasks.TaskConfig(
-    'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5
+    'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5,
+    gamma=0.9, num_envs=10,
 )
 _VALUES = hyperparameters.Hyperparameters(linear_ridge=1e-6, bootstrap_draws=20)
 
@@ -39,41 +39,10 @@ def _entries(path, grid, algo='linear_srdice', **values):
   return sweep.plan(grids.configs(config, grid), str(path / 'runs'))
 
 
-_WORKER = """
-import os
-os.setsid()
-os.dup2(os.open({stdin!r}, os.O_RDONLY), 0)
-os.dup2(os.open({log!r}, os.O_WRONLY | os.O_APPEND), 2)
-from srdice_tf.experiments import worker
-worker.main(os.getppid())
-"""
-
-
-class _WarmWorker:
-  """A worker that need not import the libraries, as executors start it."""
-
-  PIPE = subprocess.PIPE
-
-  def __init__(self, command, stdin, stdout, stderr, env, start_new_session):
-    assert command[1:3] == ['-m', 'srdice_tf.experiments.worker']
-    assert stdin == stdout == self.PIPE and start_new_session
-    read, write = os.pipe()
-    code = _WORKER.format(
-        stdin=f'/proc/{os.getpid()}/fd/{read}', log=stderr.name
-    )
-    self._process = warm_processes.WarmProcess('-c', code, env=env)
-    self.pid = self._process.pid
-    self.stdin = os.fdopen(write, 'wb')
-    self.stdout = os.fdopen(os.dup(self._process.stdout.fileno()), 'rb', 0)
-    self.poll, self.wait = self._process.poll, self._process.wait
-    self.terminate = self._process.terminate
-
-
 @pytest.fixture(name='warm')
 def _warm(monkeypatch):
   """Saves seconds of imports in each process that executors start."""
-  stand_in = types.SimpleNamespace(Popen=_WarmWorker, PIPE=subprocess.PIPE)
-  monkeypatch.setattr(executors, 'subprocess', stand_in)
+  monkeypatch.setattr(executors, 'subprocess', warm_workers.SUBPROCESS)
 
 
 class _Log:

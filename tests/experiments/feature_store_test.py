@@ -11,7 +11,8 @@ from srdice_tf.experiments import tasks
 from srdice_tf.logging import metrics
 
 _TASK = tasks.TaskConfig(
-    'FiveStateChain', 'random', 'main', num_transitions=500, truth_episodes=2
+    'FiveStateChain', 'random', 'main', num_transitions=500, truth_episodes=2,
+    gamma=0.9, num_envs=5,
 )
 _VALUES = hyperparameters.Hyperparameters(
     encoder_steps=30, successor_steps=20, updates=10, hidden_units=8,

@@ -16,6 +16,7 @@ from srdice_tf.experiments import runs
 from srdice_tf.experiments import stream_arguments
 from srdice_tf.experiments import streaming
 from srdice_tf.experiments import tasks
+from tests.data import warm_data_server
 
 _TASK = tasks.TaskConfig(
     'FiveStateChain', 'random', 'main', 200, gamma=0.9, truth='none'
@@ -28,6 +29,11 @@ _VALUES = hyperparameters.Hyperparameters(
     bootstrap_draws=4,
     linear_ridge=1e-6,
 )
+
+
+@pytest.fixture(autouse=True)
+def _warm(monkeypatch):
+  warm_data_server.use(monkeypatch)
 
 
 def _config(path, **fields):
@@ -83,7 +89,7 @@ def test_large_data_are_streamed_by_themselves(path, monkeypatch, capsys):
   said = capsys.readouterr().err.splitlines()
   assert len([line for line in said if line.startswith('streaming')]) == 1
   assert _settings(path / 'chosen')['stream']
-  monkeypatch.undo()
+  monkeypatch.undo()  # The server, too: this run needs none.
   kept = runs.run(_config(path), str(path / 'kept'))  # Reads the result.
   for name, method in kept.methods.items():
     assert found.methods[name].value == pytest.approx(method.value, rel=1e-9)

@@ -17,7 +17,8 @@ from srdice_tf.experiments import sweep
 from srdice_tf.experiments import tasks
 
 _TASK = tasks.TaskConfig(
-    'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5
+    'FiveStateChain', 'random', 'main', num_transitions=1000, truth_episodes=5,
+    gamma=0.9, num_envs=10,
 )
 _VALUES = hyperparameters.Hyperparameters(linear_ridge=1e-6, bootstrap_draws=20)
 
@@ -141,7 +142,8 @@ def test_another_policy_of_the_same_name_is_another_run(tmp_path):
 
 
 def test_coverage_on_parts_of_one_data_set(tmp_path, monkeypatch):
-  config, grid = _config(tmp_path), grids.Grid(num_parts=3)
+  config = _config(tmp_path, task=dataclasses.replace(_TASK, gamma=0.99))
+  grid = grids.Grid(num_parts=3)
   found = _sweep(tmp_path, config, grid)
   values = [evaluation['linear_srdice'].value for evaluation in found]
   # The parts differ, and the values are those of the chain's uniform walk.
@@ -159,7 +161,7 @@ def test_coverage_on_parts_of_one_data_set(tmp_path, monkeypatch):
 
 
 def test_parts_need_two_episodes_each(tmp_path):
-  few = dataclasses.replace(_TASK, num_transitions=200)
+  few = dataclasses.replace(_TASK, num_transitions=200, num_envs=1)
   with pytest.raises(errors.UserError, match='num_parts=3: there are'):
     _sweep(tmp_path, _config(tmp_path, task=few), grids.Grid(num_parts=3))
   assert not (tmp_path / 'runs').exists()
