@@ -167,6 +167,9 @@ def test_a_damaged_result_is_one_line_and_the_rest_is_kept(
   # What is kept is done on a machine that has nothing else.
   kept = str(tmp_path / 'kept')
   assert campaign.keep(plan, kept) == 3
+  table = pd.read_csv(os.path.join(kept, 'smoke', 'coverage.csv'))
+  names = [os.path.relpath(e.directory, plan.directory) for e in plan.entries]
+  assert list(table['run']) == names
   other = str(tmp_path / 'other'), str(tmp_path / 'no_data')
   again = _run('coverage', other, execute=None, kept=kept)[1]
   assert again.evaluations == found.evaluations and not again.failures
