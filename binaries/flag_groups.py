@@ -7,8 +7,8 @@ compares it with the flags.
 # All flags but the hyper-parameters, which are Methods.
 _NAMES = {
     'Task': (
-        'env envs experiment list policy target_actions target_sigma noise'
-        ' gamma truth truth_episodes truth_max_episodes num_episodes'
+        'env envs experiment match list policy target_actions target_sigma'
+        ' noise gamma truth truth_episodes truth_max_episodes num_episodes'
         ' keep_time_limit'
     ),
     'Data': (
@@ -51,7 +51,8 @@ FIRST = {
         ' seed output_dir'
     ),
     'run_experiment': (
-        'experiment only list data_root scale workers executor ray_address root'
+        'experiment match list data_root scale workers executor ray_address'
+        ' root'
     ),
     'run_ope': (
         'env policy gamma truth data setting num_transitions algo preset seed'
@@ -78,7 +79,7 @@ SHORT = {
     'env': _ENV,
     'envs': ('LIST', 'environments; default: the five of the paper'),
     'experiment': ('NAME', 'one of those that --list shows'),
-    'run_experiment.only': (
+    'match': (
         'PATTERN', 'of its runs, such as Hopper.*seed0; default: all'
     ),
     'list': ('', 'show the experiments and what each costs at --scale'),

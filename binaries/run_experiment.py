@@ -32,8 +32,8 @@ _EXPERIMENT = flags.DEFINE_string('experiment', None, f'{_NAMES}.')
 _LIST = flags.DEFINE_boolean(
     'list', False, 'Only list the experiments with their cost at --scale.'
 )
-_ONLY = flags.DEFINE_string(
-    'only', '',
+_MATCH = flags.DEFINE_string(
+    'match', '',
     'Regular expression in the directories of the runs, such as Hopper.*seed0.',
 )
 _KEEP = flags.DEFINE_boolean(
@@ -82,7 +82,7 @@ def main(_) -> int:
   execute = executors.run_local
   if _EXECUTOR.value == 'ray':
     execute = lambda *args: ray_executor.run_ray(*args, _RAY_ADDRESS.value)
-  found = campaign.run(plan, command, _WORKERS.value, execute, _ONLY.value)
+  found = campaign.run(plan, command, _WORKERS.value, execute, _MATCH.value)
   is_of_parts = plan.experiment.num_parts > 1
   print(experiment_findings.text(found.by_label, found.studies, is_of_parts))
   if found.evaluations:

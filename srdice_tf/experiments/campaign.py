@@ -50,7 +50,7 @@ def run(
     command: str = '',
     num_workers: int = 0,
     execute: Callable = executors.run_local,
-    only: str = '',
+    match: str = '',
     kept: str = kept_runs.DIRECTORY,
 ) -> Findings:
   """Runs what is neither done yet nor kept with the package.
@@ -60,14 +60,14 @@ def run(
     command: that a person gave, for experiment.json.
     num_workers: runs at a time; 0 for as many as the executor has cores.
     execute: the executor.
-    only: pattern of the runs; see `planning.part`.
+    match: pattern of the runs; see `planning.part`.
     kept: directory of the runs that are kept.
 
   Raises:
     UserError: if the directory holds another experiment, what is kept is
       damaged, or no run is asked for.
   """
-  whole, plan = plan, planning.part(plan, only)
+  whole, plan = plan, planning.part(plan, match)
   planning.write(whole, command)
   if plan.experiment.is_timed:
     num_workers = 1

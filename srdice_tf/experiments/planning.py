@@ -93,12 +93,12 @@ def plan(name: str, scale: str, root: str, data_root: str = 'data') -> Plan:
   return Plan(name, scale, directory, tuple(entries), shown)
 
 
-def part(whole: Plan, only: str) -> Plan:
+def part(whole: Plan, match: str) -> Plan:
   """Returns some of the runs, and those that they need.
 
   Args:
     whole: the plan.
-    only: regular expression that is in their directories, seen from the
+    match: regular expression that is in their directories, seen from the
       experiment's.
 
   Raises:
@@ -111,13 +111,13 @@ def part(whole: Plan, only: str) -> Plan:
       for entry in whole.entries
   }
   try:
-    found = [e for e in whole.entries if re.search(only, names[e.directory])]
+    found = [e for e in whole.entries if re.search(match, names[e.directory])]
   except re.error as error:
     expected = f'expected a regular expression: {error}'
-    raise errors.UserError('only', only, expected) from error
+    raise errors.UserError('match', match, expected) from error
   if not found:
     found = f'no run has that in its name; one is {next(iter(names.values()))}'
-    raise errors.UserError('only', only, found)
+    raise errors.UserError('match', match, found)
   chosen = {e.directory for e in found}.union(*(e.after for e in found))
   return dataclasses.replace(
       whole, entries=tuple(e for e in whole.entries if e.directory in chosen)

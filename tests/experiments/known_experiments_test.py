@@ -176,9 +176,9 @@ def test_a_part_leaves_out_the_rest(tmp_path):
   assert len(part.entries) == 2 * 2 * 2
   # In the order of the whole.
   assert part.entries == tuple(e for e in whole.entries if e in part.entries)
-  with pytest.raises(errors.UserError, match=r'only=Swimmer: no run has'):
+  with pytest.raises(errors.UserError, match=r'match=Swimmer: no run has'):
     planning.part(whole, 'Swimmer')
-  with pytest.raises(errors.UserError, match=r'only=\[: expected a regular'):
+  with pytest.raises(errors.UserError, match=r'match=\[: expected a regular'):
     planning.part(whole, '[')
 
 
