@@ -70,6 +70,8 @@ def main(_) -> int:
     raise flags.Error('flag --experiment must be given; --list shows all')
   if _RAY_ADDRESS.value and _EXECUTOR.value != 'ray':
     raise flags.Error('flag --ray_address plays no part without --executor=ray')
+  if _MATCH.value and _KEEP.value:
+    raise flags.Error('flag --match plays no part with --keep')
   plan = planning.plan(
       _EXPERIMENT.value, _SCALE.value, _ROOT.value, _DATA_ROOT.value
   )

@@ -36,7 +36,8 @@ def write(
   Args:
     path: of the file.
     evaluations: the runs.
-    names: a column with the runs' names, in the same order; () for none.
+    names: a column with the runs' names, in the same order; () for none. Runs
+      of other names that are in the file stay.
   """
   os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
   evaluations = list(evaluations)
@@ -44,6 +45,9 @@ def write(
   if names := list(names):
     lengths = [len(evaluation.methods) for evaluation in evaluations]
     found.insert(1, 'run', np.repeat(names, lengths))
+    if os.path.exists(path):
+      old = pd.read_csv(path)
+      found = pd.concat([old[~old['run'].isin(names)], found])
   found.to_csv(f'{path}.tmp', index=False)
   os.replace(f'{path}.tmp', path)
 

@@ -77,6 +77,7 @@ def run(
   ) as bar:
     board.show_on(bar)
     board.restore(_kept(plan, kept))
+    board.read_others(whole)
     todo = board.read_finished()
     logs = os.path.join(plan.directory, _LOGS)
     if todo:
@@ -154,6 +155,13 @@ class _Board:
         needed.update(entry.after)
     for reason, runs in ignored.items():
       self._bar.say(f'ignored       {len(runs)} kept runs with {reason}')
+
+  def read_others(self, whole: planning.Plan):
+    """Reads finished runs that are not asked for: the table has them, too."""
+    for entry in whole.entries:
+      if entry.directory not in self._left:
+        with contextlib.suppress(errors.UserError):
+          self._keep(entry)
 
   def read_finished(self) -> list[sweep.Entry]:
     """Reads what earlier runs found; returns the entries that are left."""

@@ -60,6 +60,8 @@ def test_runs_can_have_names(tmp_path):
   found = pd.read_csv(path)
   assert list(found['run']) == ['a', 'a', 'b', 'b']
   assert list(found['method']) == ['srdice', 'deep_td'] * 2
+  tidy.write(path, [_evaluation()], ['b'])  # Others stay, as on a new machine.
+  assert list(pd.read_csv(path)['run']) == ['a', 'a', 'b', 'b']
 
 
 def _correlation(residuals, estimates):

@@ -67,11 +67,13 @@ def _little_data(monkeypatch):
   )
 
 
-def _run(name, roots, execute=_run_here, kept=''):
+def _run(name, roots, execute=_run_here, kept='', match=''):
   root, data_root = roots
   plan = planning.plan(name, 'smoke', root, data_root)
   with progress.off():
-    found = campaign.run(plan, 'a command', execute=execute, kept=kept)
+    found = campaign.run(
+        plan, 'a command', execute=execute, match=match, kept=kept
+    )
   return plan, found
 
 
@@ -164,6 +166,10 @@ def test_a_damaged_result_is_one_line_and_the_rest_is_kept(
   shutil.move(f'{path}.whole', path)
   found = _run('coverage', roots, execute=None)[1]
   assert not found.failures and len(found.evaluations) == 3
+  # A part leaves the others in the table.
+  part = _run('coverage', roots, execute=None, match='part1$')[1]
+  assert part.evaluations == found.evaluations
+  assert len(pd.read_csv(part.table)) == 3
   # What is kept is done on a machine that has nothing else.
   kept = str(tmp_path / 'kept')
   assert campaign.keep(plan, kept) == 3
