@@ -91,7 +91,7 @@ def main(_) -> int:
     print(f'all numbers   {found.table}')
   if found.failures:
     print(catalogue.failures(found.failures, plan.directory), flush=True)
-  if len(found.failures) < len(plan.entries):
+  if found.evaluations or found.studies:
     print(f'report        {campaign.write_report(plan)}')
   return 1 if found.failures else 0
 

@@ -11,11 +11,14 @@ import pytest
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import costs
+from srdice_tf.experiments import designs
 from srdice_tf.experiments import known_experiments
+from srdice_tf.experiments import own_experiments
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import scales
 from srdice_tf.experiments import tasks
 from tests import documents
+from tests import result_tables
 from tests import source_tree
 
 _ROOT = source_tree.ROOT
@@ -107,8 +110,7 @@ def test_methods_and_experiments_are_all_there():
   )
   assert {*re.findall(r'`(\w+)`', methods)} >= {*registry.ESTIMATORS}
   assert {*re.findall(r'^\| `(\w+)`', methods, re.M)} <= {*registry.ESTIMATORS}
-  own = {'coverage', 'linear_study', 'verdict', 'schedules', 'beyond'}
-  own |= {'schedules_rewards', 'beyond_rewards', 'ranges'}  # Not the paper's.
+  own = {*own_experiments.EXPERIMENTS}  # Not the paper's.
   known = {*known_experiments.EXPERIMENTS}
   assert {*re.findall(r'`(\w+)`', figures)} == known - own
 
@@ -162,12 +164,21 @@ def test_each_figure_is_in_its_file(table):
   assert count == sum(map(len, _figures(table)))
 
 
+def test_tables_of_results_are_those_of_the_kept_runs():
+  blocks = result_tables.marked()
+  for block in blocks:
+    assert block.text == result_tables.render(block.mark), (
+        f'{block.mark}: run python -m tests.result_tables'
+    )
+  assert len(blocks) >= 3
+
+
 def test_costs_are_those_of_the_list_of_experiments():
   rows = pd.read_csv(_RESULTS / 'costs.csv').set_index('method')
   minutes = {}
   for env, column in (('HalfCheetah-v4', 'vectors'), ('ALE/Pong-v5', 'frames')):
     values = presets.preset('paper', is_frames=column == 'frames')
-    for name in known_experiments.SR_METHODS + known_experiments.DICE_METHODS:
+    for name in designs.SR_METHODS + designs.DICE_METHODS:
       config = runs.RunConfig(tasks.TaskConfig(env), (name,), values, 0)
       taken = sum(cost for _, cost in costs.phases(config).values())
       minutes[name, column] = taken / 60

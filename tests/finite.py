@@ -112,9 +112,16 @@ def chain(repeats: int = 20) -> FiniteProblem:
   )
 
 
-def random_mdp(num_states=20, num_actions=3, seed=0, **fields) -> FiniteProblem:
-  """Returns a random MDP, its pairs unequally often in the data."""
+def random_mdp(
+    num_states=20, num_actions=3, seed=0, termination=0.0, **fields
+) -> FiniteProblem:
+  """Returns a random MDP, its pairs unequally often in the data.
+
+  It ends after each pair with the probability `termination`.
+  """
   mdp = finite_mdps.random_mdp(num_states, num_actions, 5, seed)
+  lasting = (1.0 - termination) * mdp.transition
+  mdp = dataclasses.replace(mdp, transition=lasting)
   rng = np.random.default_rng([seed, 1])
   counts = rng.integers(10, 40, (num_states, num_actions))
   return FiniteProblem(mdp, counts, seed=seed, **fields)

@@ -46,11 +46,25 @@ class DoublyRobustConfig(config_fields.Bootstrap, config_fields.NextActions):
   dr_range_ratios: str = ''
   dr_normalised: bool = False
 
+  def __post_init__(self):
+    super().__post_init__()
+    for field in ('dr_ratio', 'dr_range_ratios'):
+      if DoublyRobust.NAME in _names(getattr(self, field)):
+        raise errors.UserError(
+            field, DoublyRobust.NAME, 'expected a method that has ratios of its'
+            ' own, such as srdice_lstd'
+        )
+
   @property
   def ratio_methods(self) -> tuple[str, ...]:
     """Names of all methods whose ratios are taken; the estimate's first."""
-    others = (name.strip() for name in self.dr_range_ratios.split(','))
-    return tuple(dict.fromkeys((self.dr_ratio, *filter(None, others))))
+    names = self.dr_ratio, *_names(self.dr_range_ratios)
+    return tuple(dict.fromkeys(names))
+
+
+def _names(text: str) -> list[str]:
+  """Returns the names that a text lists, separated by commas."""
+  return [name.strip() for name in text.split(',') if name.strip()]
 
 
 class _Part(NamedTuple):
@@ -106,7 +120,8 @@ class DoublyRobust(interface.Estimator):
 
   @classmethod
   def other_methods(cls, config):
-    return config.ratio_methods
+    fields = dict.fromkeys(config.ratio_methods, 'dr_range_ratios')
+    return fields | {config.dr_ratio: 'dr_ratio'}
 
   def _make_parts(self):
     """Yields each part, and the phases that train it."""
@@ -117,7 +132,8 @@ class DoublyRobust(interface.Estimator):
       return
     if problem.num_starts < folds:
       raise errors.UserError(
-          'dr_folds', folds, f'there are {problem.num_starts} episodes'
+          'dr_folds', folds,
+          f'expected at most the number of episodes, {problem.num_starts}',
       )
     episodes = problem.episodes.numpy()  # [n]
     numbers = np.arange(problem.num_starts)  # [m]
@@ -239,10 +255,8 @@ class DoublyRobust(interface.Estimator):
   def value_range(self) -> value_range.ValueRange:
     """Returns where the value may lie, by all that is at hand."""
     interval = self.interval()
-    error = interval and interval.standard_error
-    return value_range.around(
-        float(self.estimate()), error, self._sums.numpy()
-    )
+    half = (interval.high - interval.low) / 2.0 if interval else 0.0
+    return value_range.around(float(self.estimate()), half, self._sums.numpy())
 
   def details(self):
     start = (1.0 - self.problem.gamma) * float(tf.reduce_mean(self._values))

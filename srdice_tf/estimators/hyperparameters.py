@@ -81,12 +81,15 @@ class Hyperparameters:
   def for_methods(self, names: Iterable[str]) -> dict[str, dict]:
     """Returns all fields with their values, of methods and what they share."""
     found, names = {}, list(names)
+    registry.check_names(names)
     for name in names:  # It grows by the methods that others are made of.
       method = registry.ESTIMATORS[name]
       config = self.of(method.Config)
       found[name] = dataclasses.asdict(config)
-      registry.check_names([name])
-      names += [n for n in method.other_methods(config) if n not in names]
+      for other, field in method.other_methods(config).items():
+        registry.check_names([other], field)
+        if other not in names:
+          names.append(other)
       for part in method.shared_parts(config):
         part_config = self.of(shared.PARTS[part].Config)
         found[part] = dataclasses.asdict(part_config)

@@ -74,10 +74,10 @@ class Estimator(tf.Module):
     return ()
 
   @classmethod
-  def other_methods(cls, config) -> tuple[str, ...]:
-    """Returns the names of the methods that it is made of."""
+  def other_methods(cls, config) -> dict[str, str]:
+    """Returns which fields name the methods that it is made of, by method."""
     del config
-    return ()
+    return {}
 
   def estimate(self) -> tf.Tensor:
     """Returns the (1-gamma)-normalised value as it is now learned."""
@@ -174,7 +174,10 @@ class RatioEstimator(Estimator):
     return problem.over_data(self.ratio)
 
   def value_of(self, rewards) -> tf.Tensor:
-    """Returns the value for any rewards [n] of the data set's transitions."""
+    """Returns the value for any rewards [n] of the data set's transitions.
+
+    Only ratios have it: dr would need a Q of these rewards.
+    """
     ratios = self.ratios()  # [n]; closed forms have float64
     return tf.reduce_mean(ratios * tf.cast(rewards, ratios.dtype))
 

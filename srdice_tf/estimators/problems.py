@@ -148,6 +148,10 @@ class Problem:
     """Returns the start states [B, ...] of the episodes `index`."""
     return self._dataset.initial_states(index)
 
+  def episodes_at(self, index: tf.Tensor) -> tf.Tensor:
+    """Returns the episodes [B] of the transitions `index` of a minibatch."""
+    return tf.gather(self._dataset.episodes, index)
+
   def sample_logged(self, batch_size: int, rng: tf.random.Generator):
     """Returns transitions drawn uniformly, states and actions as logged."""
     return self._dataset.sample(batch_size, rng)

@@ -70,7 +70,7 @@ class ValueMembers(tf.Module):
     target = losses.bootstrap_target(
         batch.rewards[:, None], after, self._problem.gamma, batch.not_done
     )
-    episodes = tf.gather(self._problem.episodes, batch.index)  # [B]
+    episodes = self._problem.episodes_at(batch.index)  # [B]
     weights = tf.gather(self._drawn, episodes)  # [B, M]
     loss = gradient_steps.gradient_step(
         self._optimizer,

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf.evaluation import log_error
 
@@ -46,10 +47,27 @@ def write(
     lengths = [len(evaluation.methods) for evaluation in evaluations]
     found.insert(1, 'run', np.repeat(names, lengths))
     if os.path.exists(path):
-      old = pd.read_csv(path)
+      old = _read(path)
       found = pd.concat([old[~old['run'].isin(names)], found])
   found.to_csv(f'{path}.tmp', index=False)
   os.replace(f'{path}.tmp', path)
+
+
+def _read(path: str) -> pd.DataFrame:
+  """Returns a table with all of its digits.
+
+  Raises:
+    UserError: if it is none that `write` wrote with names.
+  """
+  advice = 'restore it from the repository, or remove it'
+  try:
+    found = pd.read_csv(path, float_precision='round_trip')
+  except (OSError, ValueError) as error:
+    reason = ' '.join(str(error).split())
+    raise errors.at(path, f'cannot be read ({reason})', advice) from error
+  if 'run' not in found:
+    raise errors.at(path, 'lacks the column run', advice)
+  return found
 
 
 def _row(evaluation: results.Evaluation, result: results.MethodResult) -> dict:

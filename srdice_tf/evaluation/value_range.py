@@ -13,7 +13,6 @@ import numpy as np
 
 # Fixed on runs of Pendulum, Reacher and Hopper; srdice_tf/estimators/README.md
 # says how often the ranges hold the truth there and elsewhere.
-_ERRORS = 2.0
 _DISAGREEMENTS = 1.0
 
 
@@ -52,18 +51,16 @@ class ValueRange(NamedTuple):
 
 
 def around(
-    estimate: float, standard_error: float | None, sums: np.ndarray
+    estimate: float, half_width: float, sums: np.ndarray
 ) -> ValueRange:
   """Returns the range around an estimate.
 
   Args:
     estimate: one of the sums.
-    standard_error: of the bootstrap; None if it is not known.
+    half_width: of the bootstrap's 95% interval; 0 if there is none.
     sums: of `all_sums`; those that are not finite are left out.
   """
   others = sums[np.isfinite(sums)]
   disagreement = float(np.abs(others - estimate).max(initial=0.0))
-  half = math.hypot(
-      _ERRORS * (standard_error or 0.0), _DISAGREEMENTS * disagreement
-  )
+  half = math.hypot(half_width, _DISAGREEMENTS * disagreement)
   return ValueRange(estimate - half, estimate + half, disagreement)

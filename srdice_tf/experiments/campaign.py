@@ -6,6 +6,7 @@ import dataclasses
 import os
 import shutil
 
+from srdice_tf import commands
 from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import results
@@ -33,14 +34,15 @@ class Findings:
   Attributes:
     evaluations: of the runs that are done and that the experiment shows.
     by_label: the same, by the label of their setting.
-    studies: what runs of other kinds found: the chain, random rewards.
+    studies: what runs of other kinds found, the chain or random rewards, each
+      after the label of its setting.
     failures: a line for each run that failed, by its directory.
     table: the CSV file of the evaluations.
   """
 
   evaluations: list[results.Evaluation]
   by_label: dict[str, list[results.Evaluation]]
-  studies: list[list[chain.ChainCurve] | results.RandomRewards]
+  studies: list[tuple[str, list[chain.ChainCurve] | results.RandomRewards]]
   failures: dict[str, str]
   table: str
 
@@ -110,6 +112,36 @@ def keep(plan: planning.Plan, kept: str = kept_runs.DIRECTORY) -> int:
     tidy.write(path, evaluations.values(), evaluations)
   entries = [entry for entry, _ in done.values()]
   return _kept(plan, kept).keep(entries, plan.name)
+
+
+def write_out(root: str, kept: str = kept_runs.DIRECTORY) -> list[str]:
+  """Writes out all runs that are kept, as if they had been run there.
+
+  Args:
+    root: directory of all experiments.
+    kept: directory of the runs that are kept.
+
+  Returns:
+    A line for each run that is of other settings than its experiment now has.
+
+  Raises:
+    UserError: if what is kept is damaged.
+  """
+  ignored = []
+  for scale, name in kept_runs.experiments(kept):
+    plan = planning.plan(name, scale, root)
+    command = commands.line('run_experiment', experiment=name, scale=scale)
+    planning.write(plan, command)
+    lines = _kept(plan, kept)
+    for entry in plan.entries:
+      reason = lines.restore(entry)
+      if reason:
+        run = os.path.relpath(entry.directory, root)
+        ignored.append(f'ignored       {run}, kept with {reason}')
+    for run, shown in plan.shown.items():
+      if result_file.exists(run):
+        _copy(run, shown)
+  return ignored
 
 
 def _kept(plan: planning.Plan, directory: str) -> kept_runs.KeptRuns:
@@ -230,7 +262,7 @@ class _Board:
       if isinstance(found, results.Evaluation):
         by_label.setdefault(entry.label, []).append(found)
       elif found is not None:
-        studies.append(found)
+        studies.append((entry.label, found))
     return Findings(
         self._evaluations(), by_label, studies, self._failures, self._table
     )

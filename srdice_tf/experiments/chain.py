@@ -1,6 +1,7 @@
 """The paper's toy experiment: ratios on the five-state chain, 10 trials."""
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import itertools
@@ -223,6 +224,28 @@ def read_csv(path: str, config: ChainConfig) -> list[ChainCurve]:
       )
     curves.append(ChainCurve(*cell, steps, table[1:]))
   return curves
+
+
+def to_json(curves: Sequence[ChainCurve]) -> list[dict]:
+  """Returns curves with the digits that chain.csv has."""
+  return [
+      {
+          'features': curve.features,
+          'method': curve.method,
+          'steps': curve.steps.tolist(),
+          'log_mse': np.round(curve.log_mse, 2).tolist(),
+      }
+      for curve in curves
+  ]
+
+
+def from_json(content: Sequence[Mapping]) -> list[ChainCurve]:
+  """Returns what `to_json` made."""
+  as_array = lambda value: np.array(value) if isinstance(value, list) else value
+  return [
+      ChainCurve(**{name: as_array(value) for name, value in curve.items()})
+      for curve in content
+  ]
 
 
 def _columns(num_trials: int) -> list[str]:

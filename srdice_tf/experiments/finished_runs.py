@@ -107,7 +107,7 @@ def _group(
       origins=_origins(root, directories, origin),
       records=list(_readable(done, lambda d: _record(root, d), damaged)),
       missing=[each for each in planned if each not in directories],
-      tables=_tables(root, directories, damaged),
+      tables=_tables(root, experiment, directories, damaged),
       damaged=damaged,
   )
 
@@ -144,23 +144,30 @@ def _record(root: str, directory: str) -> run_records.RunRecord:
 
 
 def _tables(
-    root: str, directories: Sequence[str], damaged: dict
+    root: str, experiment: str, directories: Sequence[str], damaged: dict
 ) -> dict[str, pd.DataFrame]:
-  """Returns the further tables, those of one kind below each other."""
+  """Returns the further tables, those of one kind below each other.
+
+  Each says in the column 'label' of which setting of the experiment it is.
+  """
   tables = {}
   for kind, name in _TABLES.items():
-    paths = [
-        os.path.normpath(os.path.join(root, each, name)) for each in directories
-    ]
-    there = [path for path in paths if os.path.exists(path)]
-    read_one = functools.partial(_table, kind)
+    paths = [os.path.join(each, name) for each in directories]
+    there = [p for p in paths if os.path.exists(os.path.join(root, p))]
+    read_one = functools.partial(_table, kind, root, experiment)
     found = list(_readable(there, read_one, damaged))
     if found:
       tables[kind] = pd.concat(found, ignore_index=True)
   return tables
 
 
-def _table(kind: str, path: str) -> pd.DataFrame:
+def _label(path: str) -> str:
+  """Returns the setting of a run, by where it is: setting, task and seed."""
+  return ('', '', *path.split(os.sep))[-3]
+
+
+def _table(kind: str, root: str, experiment: str, file: str) -> pd.DataFrame:
+  path = os.path.normpath(os.path.join(root, file))
   try:
     table = pd.read_csv(path)
   except (OSError, ValueError) as error:
@@ -169,4 +176,5 @@ def _table(kind: str, path: str) -> pd.DataFrame:
   lacks = [name for name in _COLUMNS[kind] if name not in table.columns]
   if lacks:
     raise errors.at(path, f'lacks the columns {", ".join(lacks)}', _ADVICE)
-  return table
+  label = _label(os.path.relpath(os.path.dirname(file), experiment or '.'))
+  return table.assign(label=label)

@@ -14,6 +14,7 @@ from srdice_tf import errors
 from srdice_tf.data import datasets
 from srdice_tf.data import opening
 from srdice_tf.data import streamed
+from srdice_tf.estimators import registry
 from srdice_tf.experiments import episodes
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import runs
@@ -78,12 +79,14 @@ class FittedRatios:
     return os.path.join(self._config.get('data_root', 'data'), 'truth', name)
 
   def ratios(self) -> dict[str, np.ndarray]:
-    """Returns the ratios [n] of each method, in float64.
+    """Returns the ratios [n] of each method that has its own, in float64.
 
     Raises:
       UserError: if no method has ratios, or the file cannot be read.
     """
     found = read_arrays(self._ratios, 'repeat the run elsewhere')
+    for name in [n for n in found if not _has_own(n)]:
+      del found[name]
     sizes = {len(ratios) for ratios in found.values()}
     if sizes != {self.evaluation.num_transitions}:
       raise errors.at(
@@ -128,6 +131,12 @@ class FittedRatios:
       return contextlib.nullcontext(self.task.dataset(path, seed))
     timeout = opening.TIMEOUT_SECONDS
     return self.task.streamed(path, '', seed, timeout, self._run_dir)
+
+
+def _has_own(name: str) -> bool:
+  """Returns whether a method is its ratios: dr needs a Q of each reward."""
+  method = registry.ESTIMATORS.get(name)
+  return method is None or method.HAS_RATIOS
 
 
 def identity(run_dir: str) -> dict[str, str]:

@@ -6,10 +6,12 @@ it was made. Checkpoints and ratios are not kept. A run that is kept is written
 out as one that is done, and from there on is read like any other.
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import contextlib
 import dataclasses
 import functools
+import glob
 import json
 import os
 
@@ -17,6 +19,7 @@ from srdice_tf import config_file
 from srdice_tf import errors
 from srdice_tf import locks
 from srdice_tf import results
+from srdice_tf.experiments import chain
 from srdice_tf.experiments import finished_runs
 from srdice_tf.experiments import random_rewards
 from srdice_tf.experiments import result_file
@@ -28,8 +31,6 @@ DIRECTORY = os.path.join(os.path.dirname(__file__), 'results', 'runs')
 _ADVICE = 'restore it from the repository, or remove it to run all again'
 # Where a run and its data were kept.
 _PLACES = 'data_root', 'dataset_dir', 'run_dir'
-# The chain's curves take minutes, and are not kept.
-_KINDS = runs.RunConfig, random_rewards.RandomRewardsConfig
 
 
 class KeptRuns:
@@ -64,13 +65,18 @@ class KeptRuns:
     line = self._lines(experiment).get(name)
     if line is None:
       return ''
-    wanted, defaults = _description(entry.config, line['config'])
-    for field, old, new in config_file.differences(
-        line['config'], wanted, defaults
-    ):
-      if field not in _PLACES:
-        return f'{field}={old}, asked for is {new}'
-    found = _found(line, entry.config, self._path(experiment))
+    path = self._path(experiment)
+    try:
+      wanted, defaults = _description(entry.config, line['config'])
+      for field, old, new in config_file.differences(
+          line['config'], wanted, defaults
+      ):
+        if field not in _PLACES:
+          return f'{field}={old}, asked for is {new}'
+      write = _written(line, entry.config, path)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+      reason = ' '.join(str(error).split())
+      raise errors.at(path, f'{name} is damaged ({reason})', _ADVICE) from error
     # If another process runs it, its own result will do.
     with contextlib.suppress(locks.InUseError):
       with config_file.hold(entry.directory):
@@ -79,7 +85,7 @@ class KeptRuns:
         path = os.path.join(entry.directory, finished_runs.ORIGIN)
         config_file.write_json(path, line['origin'])
         # The result comes last: with it the run is done.
-        _write(found, entry.directory)
+        write(entry.directory)
     return ''
 
   def keep(self, entries: list[sweep.Entry], experiment: str) -> int:
@@ -97,7 +103,7 @@ class KeptRuns:
     found = {
         name: _line(entry)
         for (owner, name), entry in names.items()
-        if owner == experiment and isinstance(entry.config, _KINDS)
+        if owner == experiment
     }
     lines |= found
     if found:
@@ -138,9 +144,19 @@ class KeptRuns:
     return lines
 
 
+def experiments(directory: str = DIRECTORY) -> list[tuple[str, str]]:
+  """Returns scale and name of each experiment of which runs are kept."""
+  paths = sorted(glob.glob(os.path.join(directory, '*', '*.jsonl')))
+  return [
+      (os.path.basename(os.path.dirname(path)), name)
+      for path in paths
+      for name, _ in [os.path.splitext(os.path.basename(path))]
+  ]
+
+
 def is_there(directory: str) -> bool:
   """Returns whether a run directory has a result, whole or damaged."""
-  names = result_file.FILE_NAME, random_rewards.TABLE
+  names = result_file.FILE_NAME, random_rewards.TABLE, chain.CSV
   return any(os.path.exists(os.path.join(directory, name)) for name in names)
 
 
@@ -150,7 +166,7 @@ def _description(config, kept: Mapping) -> tuple[dict, dict]:
     wanted = config.describe(kept.get('dataset_checksum', ''))
     return wanted, runs.defaults(config)
   wanted = dataclasses.asdict(config)
-  known = {name: kept.get(name) for name in random_rewards.IDENTITY}
+  known = {name: kept[name] for name in random_rewards.IDENTITY if name in kept}
   return {**wanted, **known}, config_file.defaults(config)
 
 
@@ -162,28 +178,34 @@ def _line(entry: sweep.Entry) -> dict:
   origin = {}
   if os.path.exists(path):
     origin = config_file.read_json(path, 'remove it')
-  if isinstance(entry.config, runs.RunConfig):
-    result = results.to_json(result_file.read(entry.directory))
-  else:
-    path = os.path.join(entry.directory, random_rewards.TABLE)
-    result = reward_tables.to_json(reward_tables.read(path))
   return {
       'config': {k: v for k, v in config.items() if k not in _PLACES},
-      'result': result,
+      'result': _result(entry),
       'origin': origin,
   }
 
 
-def _found(line: Mapping, config, where: str):
-  """Returns what a kept run found."""
+def _result(entry: sweep.Entry) -> dict:
+  """Returns what a finished run found, as JSON."""
+  config, directory = entry.config, entry.directory
   if isinstance(config, runs.RunConfig):
-    return results.from_json(line['result'], where, _ADVICE)
-  return reward_tables.from_json(line['result'])
+    return results.to_json(result_file.read(directory))
+  if isinstance(config, chain.ChainConfig):
+    return chain.to_json(chain.find(config, directory))
+  path = os.path.join(directory, random_rewards.TABLE)
+  return reward_tables.to_json(reward_tables.read(path))
 
 
-def _write(found, directory: str):
-  if isinstance(found, results.Evaluation):
-    result_file.write(directory, found)
+def _written(line: Mapping, config, where: str) -> Callable[[str], None]:
+  """Returns what writes a kept result into a directory."""
+  result = line['result']
+  if isinstance(config, runs.RunConfig):
+    found = results.from_json(result, where, _ADVICE)
+    return lambda directory: result_file.write(directory, found)
+  if isinstance(config, chain.ChainConfig):
+    found = chain.from_json(result)
+    name, write = chain.CSV, chain.write_csv
   else:
-    path = os.path.join(directory, random_rewards.TABLE)
-    reward_tables.write(path, found)
+    found = reward_tables.from_json(result)
+    name, write = random_rewards.TABLE, reward_tables.write
+  return lambda directory: write(os.path.join(directory, name), found)

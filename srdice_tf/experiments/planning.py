@@ -15,6 +15,7 @@ from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf.experiments import chain
 from srdice_tf.experiments import costs
+from srdice_tf.experiments import designs
 from srdice_tf.experiments import grids
 from srdice_tf.experiments import known_experiments
 from srdice_tf.experiments import random_rewards
@@ -49,7 +50,7 @@ class Plan:
   shown: Mapping[str, str]
 
   @property
-  def experiment(self) -> known_experiments.Experiment:
+  def experiment(self) -> designs.Experiment:
     return known_experiments.experiment(self.name)
 
 
@@ -57,7 +58,7 @@ class Plan:
 class _Spec:
   """A run before its policies are loaded, and the point that it belongs to."""
 
-  point: known_experiments.Point
+  point: designs.Point
   config: runs.RunConfig
 
 
@@ -81,12 +82,12 @@ def plan(name: str, scale: str, root: str, data_root: str = 'data') -> Plan:
   config_file.check_path(data_root, 'data_root')
   place = os.path.join(root, scale)
   directory = os.path.join(place, name)
-  if kind == known_experiments.CHAIN:
+  if kind == designs.CHAIN:
     entries = [_chain_entry(scale, os.path.join(directory, name))]
     shown = {entry.directory: entry.directory for entry in entries}
   else:
     entries, shown = _evaluations(name, scale, place, data_root)
-    if kind == known_experiments.RANDOM_REWARDS:
+    if kind == designs.RANDOM_REWARDS:
       rewards = [_rewards_entry(scale, each, shown) for each in entries]
       entries += rewards
       shown = {entry.directory: entry.directory for entry in rewards}
@@ -161,7 +162,9 @@ def _rewards_entry(scale: str, evaluated: sweep.Entry, shown) -> sweep.Entry:
   fields = scales.scale(scale).rewards
   config = random_rewards.RandomRewardsConfig(**fields, run_dir=run)
   seconds = costs.START + costs.REWARD * config.num_rewards
-  return sweep.Entry(config, shown[run], after=(run,), seconds=seconds)
+  return sweep.Entry(
+      config, shown[run], after=(run,), seconds=seconds, label=evaluated.label
+  )
 
 
 def _specs(name: str, scale: str, data_root: str) -> list[_Spec]:
@@ -182,10 +185,10 @@ def _specs(name: str, scale: str, data_root: str) -> list[_Spec]:
 
 
 def _configs(
-    experiment: known_experiments.Experiment,
+    experiment: designs.Experiment,
     scale: scales.Scale,
     scale_name: str,
-    point: known_experiments.Point,
+    point: designs.Point,
     seed: int,
     data_root: str,
 ) -> Iterator[runs.RunConfig]:
@@ -252,7 +255,7 @@ def cost(
     with_others: whether runs that other experiments have, too, are counted.
   """
   experiment = known_experiments.experiment(name)
-  if experiment.kind == known_experiments.CHAIN:
+  if experiment.kind == designs.CHAIN:
     return 1, _chain_entry(scale, '').seconds
   shared, total = {}, 0.0
   specs = _specs(name, scale, '')
@@ -264,7 +267,7 @@ def cost(
       total += seconds - sum(once.values())
       for key, value in (once | costs.data_seconds(spec.config)).items():
         shared[key] = max(value, shared.get(key, 0.0))
-  if experiment.kind == known_experiments.RANDOM_REWARDS:
+  if experiment.kind == designs.RANDOM_REWARDS:
     fields = scales.scale(scale).rewards
     num = random_rewards.RandomRewardsConfig(**fields).num_rewards
     total += len(specs) * (costs.START + costs.REWARD * num)
@@ -294,7 +297,7 @@ def costs_of_all(
 def caption(plan: Plan) -> str:
   """Returns seeds, updates, batches and sizes, as a person reads them."""
   words = f'Scale {plan.scale}: {scales.scale(plan.scale).words}'
-  if plan.experiment.kind == known_experiments.CHAIN:
+  if plan.experiment.kind == designs.CHAIN:
     (config,) = (entry.config for entry in plan.entries)
     return (
         f'{words}; {config.num_trials} trials, {config.num_steps:,} updates,'

@@ -6,7 +6,7 @@ import difflib
 from typing import Any
 
 from srdice_tf import errors
-from srdice_tf.experiments import known_experiments
+from srdice_tf.experiments import designs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Scale:
   fewer_transitions: int = 1
 
 
-_SR = *known_experiments.SR_METHODS, *known_experiments.CLOSED_FORMS
-_DICE = known_experiments.DICE_METHODS
+_SR = *designs.SR_METHODS, *designs.CLOSED_FORMS
+_DICE = designs.DICE_METHODS
 _APART = MethodGroup(_SR), MethodGroup(_DICE)
 _TINY = {
     'encoder_steps': 20,

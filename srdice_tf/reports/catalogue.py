@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import os
 import textwrap
 
@@ -68,6 +69,13 @@ def failure(run: str, reason: str, directory: str) -> str:
       text, _WIDTH, subsequent_indent='    ', break_long_words=False,
       break_on_hyphens=False,
   )
+
+
+def missing(name: str, runs: Sequence[str]) -> str:
+  """Returns which runs of an experiment are not done, in a line or two."""
+  count = f'{len(runs)} run{"s" * (len(runs) > 1)} of {name}'
+  rest = f' to {runs[-1]}' if len(runs) > 1 else ''
+  return caption(f'missing       {count}: {runs[0]}{rest}')
 
 
 def caption(text: str) -> str:

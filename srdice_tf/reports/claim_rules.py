@@ -45,7 +45,7 @@ class Comparison:
   Attributes:
     task: where.
     what: what is compared.
-    number: of seeds, trials or rewards.
+    number: of seeds or trials.
     value: the mean difference, or another number that the rule names.
     low: of its 95% interval; None if it has none.
     high: likewise.
@@ -246,23 +246,27 @@ def best_share(
   found = []
   for env, table in _by_reward(rewards, (method, *others)):
     is_best = table[method] < table[list(others)].min(axis=1)
-    count, value = len(table), float(is_best.mean())
-    error = 1.96 * float(np.sqrt(value * (1.0 - value) / count))
+    shares = is_best.groupby(level='seed').mean().to_numpy()
+    value, low, high = _interval(shares)
     answer = _YES if value >= share else _NO
+    answer = answer if len(shares) >= MIN_SEEDS else _FEW
     what = f'share of rewards on which {method} is best'
-    bounds = value - error, value + error
-    found.append(Comparison(env, what, count, value, *bounds, answer))
+    found.append(Comparison(env, what, len(shares), value, low, high, answer))
   return on_every_task(found)
 
 
 def lower_on_rewards(
     rewards: pd.DataFrame, method: str, others: Sequence[str]
 ) -> Finding:
-  """Confirmed if the mean log MSE is the lower one, on each task."""
+  """Confirmed if the mean log MSE is the lower one, on each task.
+
+  All rewards of a seed have the same ratios: seeds are compared, not rewards.
+  """
   found = []
   for env, table in _by_reward(rewards, (method, *others)):
+    means = table.groupby(level='seed').mean()
     for other in others:
-      found += compare(pd.concat({env: table}), method, other)
+      found += compare(pd.concat({env: means}), method, other)
   return on_every_task(found)
 
 

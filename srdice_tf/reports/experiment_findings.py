@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
 import pandas as pd
 
@@ -17,14 +18,15 @@ from srdice_tf.reports import tables
 
 def text(
     by_label: Mapping[str, Sequence[results.Evaluation]],
-    studies: Sequence,
+    studies: Sequence[tuple[str, Any]],
     is_of_parts: bool = False,
 ) -> str:
   """Returns the tables of an experiment.
 
   Args:
     by_label: evaluations by the label of their setting.
-    studies: results.RandomRewards, or the curves of the chain.
+    studies: results.RandomRewards, or the curves of the chain, each after the
+      label of its setting.
     is_of_parts: whether evaluations are of the parts of one data set: then it
       counts how often their intervals hold the truth.
   """
@@ -33,10 +35,11 @@ def text(
       f'{label}\n{of_label(evaluations)}'.lstrip()
       for label, evaluations in by_label.items()
   ]
-  rewards = [s for s in studies if isinstance(s, results.RandomRewards)]
+  is_rewards = lambda found: isinstance(found, results.RandomRewards)
+  rewards = [each for each in studies if is_rewards(each[1])]
   if rewards:
     found.append(_rewards(rewards))
-  found += [chain_table.table(s) for s in studies if s not in rewards]
+  found += [chain_table.table(s) for _, s in studies if not is_rewards(s)]
   return '\n\n'.join(found)
 
 
@@ -54,15 +57,18 @@ def _coverage(evaluations: Sequence[results.Evaluation]) -> str:
   return '\n\n'.join(parts)
 
 
-def _rewards(studies: Sequence[results.RandomRewards]) -> str:
+def _rewards(studies: Sequence[tuple[str, results.RandomRewards]]) -> str:
   rows = [
       {
           'env': each.env_id, 'seed': each.seed, 'method': method,
-          'reward': number, 'log_mse': error,
+          'reward': number, 'log_mse': error, 'label': label,
       }
-      for each in studies
+      for label, each in studies
       for method, errors in each.log_mses.items()
       for number, error in zip(each.numbers, errors)
   ]
-  table = report_studies.of_rewards(pd.DataFrame(rows), 'rewards').table
-  return tables.format_table(table.columns, table.rows)
+  rewards = report_studies.told_apart(pd.DataFrame(rows))
+  table = report_studies.of_rewards(rewards, 'rewards').table
+  number = len(table.columns) - report_studies.NUM_PRINTED  # What fits.
+  rows = [row[:number] for row in table.rows]
+  return tables.format_table(table.columns[:number], rows)

@@ -24,16 +24,18 @@ _STYLES = {
     'srdice': Style('SR-DICE', 'tab:blue', 'o'),
     'srdiceclosed': Style('SR-DICE, closed form', 'navy', 'd'),
     'linearsrdice': Style('linear SR-DICE', 'tab:cyan', 'D'),
+    'srdicelstd': Style('SR-DICE, LSTD', 'tab:brown', 'v'),
     'dualdice': Style('DualDICE', 'tab:orange', 's'),
     'gradientdice': Style('GradientDICE', 'tab:green', 'P'),
     'deepsr': Style('Deep SR', 'tab:red', '^'),
     'deeptd': Style('Deep TD', 'tab:purple', 'X'),
+    'dr': Style('doubly robust', 'tab:pink', '*'),
 }
 _OTHER_COLORS = (
-    'tab:brown', 'tab:pink', 'tab:olive', 'tab:gray', 'goldenrod', 'teal',
-    'crimson', 'slateblue', 'yellowgreen', 'deeppink', 'sienna',
+    'tab:olive', 'tab:gray', 'goldenrod', 'teal', 'crimson', 'slateblue',
+    'yellowgreen', 'deeppink', 'sienna',
 )
-_OTHER_MARKERS = ('D', 'v', '*', '<', '>', 'p')
+_OTHER_MARKERS = ('D', '<', '>', 'p')
 _NUM_MARKERS = 10  # On a curve: every 25k of 250k updates, as in the paper.
 
 

@@ -11,6 +11,7 @@ from srdice_tf.reports import aggregates
 from srdice_tf.reports import claim_rules
 from srdice_tf.reports import origins
 from srdice_tf.reports import paper_claims
+from srdice_tf.reports import range_table
 from srdice_tf.reports import report_curves
 from srdice_tf.reports import report_parts
 from srdice_tf.reports import report_studies
@@ -38,11 +39,7 @@ def write(groups: Sequence[run_records.Group], directory: str) -> str:
       and table.
   """
   os.makedirs(directory, exist_ok=True)
-  groups = sorted(groups, key=_rank)
-  frames = [run_records.frame(group) for group in groups]
-  names = _names(groups)
-  sections = [_section(*each) for each in zip(groups, frames, names)]
-  scale, judged = _judged(groups, frames)
+  groups, sections, scale, judged = _content(groups)
   for section in sections:
     for part in (*section['figures'], *section['tables']):
       part.write(directory)
@@ -69,6 +66,26 @@ def write(groups: Sequence[run_records.Group], directory: str) -> str:
   path = os.path.join(directory, PAGE)
   report_parts.write_text(path, page)
   return path
+
+
+def tables(
+    groups: Sequence[run_records.Group],
+) -> list[report_parts.ReportTable]:
+  """Returns all tables of a report, and those behind its figures."""
+  _, sections, _, judged = _content(groups)
+  behind = [part.table for each in sections for part in each['figures']]
+  shown = [table for each in sections for table in each['tables']]
+  found = [*behind, *shown, _verdicts(judged), *(j.table for j in judged)]
+  return [table for table in found if table]
+
+
+def _content(groups: Sequence[run_records.Group]):
+  """Returns groups in order, their sections, and claims with their scale."""
+  groups = sorted(groups, key=_rank)
+  frames = [run_records.frame(group) for group in groups]
+  names = _names(groups)
+  sections = [_section(*each) for each in zip(groups, frames, names)]
+  return groups, sections, *_judged(groups, frames)
 
 
 def _rank(group: run_records.Group) -> int:
@@ -101,8 +118,12 @@ def _section(group, frame: pd.DataFrame, name: str) -> dict:
     chain = group.tables['chain']
     figures.append(report_studies.of_chain(chain, f'{name}_ratios'))
   if 'random_rewards' in group.tables:
-    rewards = group.tables['random_rewards']
+    rewards = report_studies.told_apart(group.tables['random_rewards'])
     figures.append(report_studies.of_rewards(rewards, f'{name}_errors'))
+    looks = report_studies.reward_styles(rewards)
+    shown.append(
+        report_tables.rewards_by_task(rewards, looks, f'{name}_log_mse')
+    )
   if len(frame):
     looks = report_curves.styles(frame)
     figures += [
@@ -112,12 +133,16 @@ def _section(group, frame: pd.DataFrame, name: str) -> dict:
         aggregates.profile_figure(frame, looks, f'{name}_profiles'),
         report_curves.run_times(frame, f'{name}_run_time'),
     ]
-    shown = [report_tables.of_tasks(frame, looks, f'{name}_table')]
+    shown += [
+        report_tables.by_task(frame, looks, f'{name}_by_task'),
+        range_table.of_runs(group.records, f'{name}_ranges'),
+        report_tables.of_tasks(frame, looks, f'{name}_table'),
+    ]
   return {
       'id': name,
       'group': group,
       'figures': [figure for figure in figures if figure],
-      'tables': shown,
+      'tables': [table for table in shown if table],
       'steps': origins.steps_table(group, f'{name}_steps'),
       'commands': origins.run_commands(group.records),
       'origins': origins.of_runs(group),
@@ -132,6 +157,8 @@ def _judged(groups, frames) -> tuple[str, list[paper_claims.JudgedClaim]]:
   pairs = [(g, f) for g, f in zip(groups, frames) if g.scale == scale]
   tables = {}
   for group, _ in pairs:
+    if group.name and group.name not in _ORDER:
+      continue  # Ours: the paper's claims are of its experiments.
     for kind, table in group.tables.items():
       tables.setdefault(kind, []).append(table)
   found = [frame for _, frame in pairs if len(frame)]

@@ -35,7 +35,7 @@ _LATEX = {
 
 @dataclasses.dataclass(frozen=True)
 class ReportTable:
-  """A table that is shown, and written as CSV and LaTeX.
+  """A table that is shown, and written as CSV, LaTeX and Markdown.
 
   Attributes:
     name: of its files.
@@ -43,6 +43,7 @@ class ReportTable:
     rows: a value for each column: a number, a text or None.
     caption: what it says.
     title: above it, where it stands alone.
+    decimals: digits of floats after the point; None for four in all.
   """
 
   name: str
@@ -50,10 +51,16 @@ class ReportTable:
   rows: Sequence[Sequence]
   caption: str = ''
   title: str = 'Table'
+  decimals: int | None = None
 
   def cells(self) -> list[list[dict[str, Any]]]:
     """Returns text, sorting key and kind of each cell."""
-    return [[_shown(value) for value in row] for row in self.rows]
+    return [[_shown(x, self.decimals) for x in row] for row in self.rows]
+
+  def _texts(self) -> list[list[str]]:
+    return [
+        [tables.cell_text(x, self.decimals) for x in row] for row in self.rows
+    ]
 
   def headings(self) -> list[tuple[str, bool]]:
     """Returns each heading, and whether numbers stand below it."""
@@ -61,15 +68,15 @@ class ReportTable:
     return [(name, not text) for name, text in zip(self.columns, is_text)]
 
   def write(self, directory: str):
-    """Writes <name>.csv and <name>.tex."""
+    """Writes <name>.csv, <name>.tex and <name>.md."""
     path = os.path.join(directory, self.name)
     table = pd.DataFrame(self.rows, columns=self.columns, dtype=object)
     write_text(f'{path}.csv', table.to_csv(index=False))
     write_text(f'{path}.tex', self.latex())
+    write_text(f'{path}.md', self.markdown())
 
   def latex(self) -> str:
     """Returns the table for a document with the package booktabs."""
-    texts = [tuple(map(tables.cell_text, row)) for row in self.rows]
     kinds = ''.join('r' if number else 'l' for _, number in self.headings())
     text = [
         f'% {self.caption}',
@@ -77,20 +84,32 @@ class ReportTable:
         r'\toprule',
         _latex_line(self.columns),
         r'\midrule',
-        *map(_latex_line, texts),
+        *map(_latex_line, self._texts()),
         r'\bottomrule',
         r'\end{tabular}',
     ]
     return '\n'.join(text) + '\n'
 
+  def markdown(self) -> str:
+    """Returns the table for a README."""
+    rule = ['---:' if number else '---' for _, number in self.headings()]
+    lines = [_markdown_line(self.columns), f'|{"|".join(rule)}|']
+    return '\n'.join([*lines, *map(_markdown_line, self._texts())]) + '\n'
 
-def _shown(value) -> dict[str, Any]:
+
+def _shown(value, decimals: int | None) -> dict[str, Any]:
   is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-  key = value if is_number else tables.cell_text(value)
-  if is_number and not math.isfinite(value):
-    key = 1e308  # What diverged comes last.
-  text = tables.cell_text(value).replace('-', '−') if is_number else key
+  text = key = tables.cell_text(value, decimals)
+  if is_number:
+    # What diverged comes last.
+    key = value if math.isfinite(value) else 1e308
+    text = text.replace('-', '−')
   return {'text': text, 'key': key, 'is_number': is_number or value is None}
+
+
+def _markdown_line(cells: Sequence[str]) -> str:
+  escaped = [cell.replace('|', r'\|') for cell in cells]
+  return f'| {" | ".join(escaped)} |'
 
 
 def _latex_line(cells: Sequence[str]) -> str:

@@ -13,6 +13,17 @@ _LAST = 10  # Evaluations on the chain that count as its end.
 # The ratio 1: no correction at all.
 _ONE = figures.Style('ratio 1 (behaviour)', 'black', '--')
 _RATIO_ONE = 'behaviour'
+# The paper's table: mean log MSE, and the share of rewards in % on which a
+# method is the best of the three.
+_PRINTED = {
+    'HalfCheetah': ((-5.9, 82.6), (-0.7, 0.4), (-3.7, 17.1)),
+    'Hopper': ((-6.4, 80.4), (-1.3, 0.5), (-3.9, 19.1)),
+    'Walker2d': ((-6.4, 81.7), (-2.3, 0.5), (-4.0, 17.8)),
+    'Ant': ((-6.3, 81.9), (-1.6, 1.4), (-3.2, 16.7)),
+    'Humanoid': ((-6.5, 98.8), (-2.0, 0.0), (-3.5, 1.2)),
+}
+NUM_PRINTED = 2  # Columns of the paper's numbers, at the end of the table.
+_PRINTED_METHODS = 'srdice', 'dual_dice', 'gradient_dice'
 
 
 def of_chain(chain: pd.DataFrame, name: str) -> report_parts.ReportFigure:
@@ -58,6 +69,24 @@ def _draw_chain(axes, title, curves, looks):
   axes.set_ylabel('log MSE of the ratio')
 
 
+def told_apart(rewards: pd.DataFrame) -> pd.DataFrame:
+  """Returns random rewards with methods that tell their settings.
+
+  A method that was tried in several settings has a name for each, such as
+  'srdice_lstd, fast5000'; the ratio 1 is the same in all.
+
+  Args:
+    rewards: with 'env', 'seed', 'reward', 'method', 'log_mse', and 'label' of
+      the setting.
+  """
+  is_one = rewards['method'] == _RATIO_ONE
+  labels = rewards[~is_one].groupby('method')['label'].nunique()
+  several = rewards['method'].isin(labels.index[labels > 1])
+  names = rewards['method'] + ', ' + rewards['label']
+  found = rewards.assign(method=rewards['method'].where(~several, names))
+  return found.drop_duplicates(['env', 'seed', 'reward', 'method'])
+
+
 def of_rewards(rewards: pd.DataFrame, name: str) -> report_parts.ReportFigure:
   """Returns how the errors over random rewards are distributed.
 
@@ -65,9 +94,7 @@ def of_rewards(rewards: pd.DataFrame, name: str) -> report_parts.ReportFigure:
     rewards: with 'env', 'seed', 'reward', 'method' and 'log_mse'.
     name: of the figure's files.
   """
-  looks = figures.styles_of(list(dict.fromkeys(rewards['method'])))
-  if _RATIO_ONE in looks:
-    looks[_RATIO_ONE] = _ONE
+  looks = reward_styles(rewards)
   panels, rows = [], []
   for env, same in rewards.groupby('env', sort=False):
     errors = same.pivot_table('log_mse', ['seed', 'reward'], 'method')
@@ -80,7 +107,7 @@ def of_rewards(rewards: pd.DataFrame, name: str) -> report_parts.ReportFigure:
     panels.append(report_parts.Panel(env, draw))
   columns = (
       'task', 'method', 'rewards', 'mean log MSE', 'std', 'best on %',
-      '% without ratio 1',
+      '% without ratio 1', 'paper: log MSE', 'paper: best on %',
   )
   seeds = rewards['seed'].nunique()
   return report_parts.ReportFigure(
@@ -94,6 +121,16 @@ def of_rewards(rewards: pd.DataFrame, name: str) -> report_parts.ReportFigure:
       legend=list(looks.values()),
       table=report_parts.ReportTable(name, columns, rows, 'Random rewards.'),
   )
+
+
+def reward_styles(rewards: pd.DataFrame) -> dict[str, figures.Style]:
+  """Returns the styles of the methods, and of the ratio 1."""
+  looks = figures.styles_of(list(dict.fromkeys(rewards['method'])))
+  for name, style in looks.items():
+    method, comma, setting = name.partition(', ')
+    label = figures.styles_of([method])[method].label
+    looks[name] = style._replace(label=f'{label}{comma}{setting}')
+  return looks | ({_RATIO_ONE: _ONE} if _RATIO_ONE in looks else {})
 
 
 def _reward_rows(env, errors: pd.DataFrame, looks) -> list[list]:
@@ -110,9 +147,16 @@ def _reward_rows(env, errors: pd.DataFrame, looks) -> list[list]:
           100.0 * float((best == method).mean()),
           None if method == _RATIO_ONE
           else 100.0 * float((best_other == method).mean()),
+          *_printed(env, method),
       ]
       for method in errors
   ]
+
+
+def _printed(env: str, method: str) -> tuple[float | None, float | None]:
+  """Returns what the paper's table says, if it has the task and the method."""
+  row = _PRINTED.get(env.partition('-')[0], ())
+  return dict(zip(_PRINTED_METHODS, row)).get(method, (None, None))
 
 
 def _draw_rewards(axes, title, errors: pd.DataFrame, looks):

@@ -40,6 +40,63 @@ def of_tasks(
   )
 
 
+def by_task(
+    frame: pd.DataFrame, looks: Mapping[str, figures.Style], name: str
+) -> report_parts.ReportTable | None:
+  """Returns the relative errors with a column for each task.
+
+  None if there is but one task, or no truth.
+  """
+  if aggregates.ERROR not in frame or frame['task'].nunique() < 2:
+    return None
+  cells = frame.groupby(['label', 'task'])
+  counts = cells['run'].nunique()
+  runs = ' to '.join(map(str, sorted({counts.min(), counts.max()})))
+  return report_parts.ReportTable(
+      name, ['mean error in %', *dict.fromkeys(frame['task'])],
+      _wide(100.0 * cells['relative_error'].agg(_mean), frame, looks),
+      'How far an estimate is from the truth, in % of it: mean over the data'
+      f' sets, of which each number has {runs}.',
+      title='Relative errors',
+      decimals=1,
+  )
+
+
+def rewards_by_task(
+    rewards: pd.DataFrame, looks: Mapping[str, figures.Style], name: str
+) -> report_parts.ReportTable | None:
+  """Returns the errors over random rewards with a column for each task.
+
+  Args:
+    rewards: with 'env', 'seed', 'reward', 'method' and 'log_mse'.
+    looks: of the methods.
+    name: of the table's files.
+  """
+  frame = pd.DataFrame({
+      'task': rewards['env'], 'label': rewards['method'],
+      'log_mse': rewards['log_mse'],
+  })
+  if frame['task'].nunique() < 2:
+    return None
+  means = frame.groupby(['label', 'task'])['log_mse'].agg(_mean)
+  return report_parts.ReportTable(
+      name, ['mean log MSE', *dict.fromkeys(frame['task'])],
+      _wide(means, frame, looks),
+      'Errors over random rewards, in units of the mean reward of the data.',
+      title='Errors over random rewards',
+      decimals=1,
+  )
+
+
+def _wide(means: pd.Series, frame: pd.DataFrame, looks) -> list[list]:
+  """Returns a row for each label, with the mean of each task or None."""
+  tasks = dict.fromkeys(frame['task'])
+  return [
+      [looks[label].label, *(means.get((label, task)) for task in tasks)]
+      for label in dict.fromkeys(frame['label'])
+  ]
+
+
 def _without_empty(columns: list[str], rows: list[list]) -> tuple[list, list]:
   """Returns the table without the columns in which nothing stands."""
   told = [any(x is not None for x in column) for column in zip(*rows)]

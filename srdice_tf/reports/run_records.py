@@ -118,8 +118,8 @@ def frame(group: Group) -> pd.DataFrame:
       axis='columns',
   )
   found['rank'] = found['method'].map(figures.rank)
-  fields = [column for column in found if column.startswith('task.')]
-  order = ['env', 'setting', *fields, 'rank']
+  of = lambda part: [name for name in found if name.startswith(f'{part}.')]
+  order = ['env', 'setting', *of('task'), 'rank', 'method', *of('method')]
   found = found.sort_values(order, kind='stable', key=_sortable)
   return found.drop(columns='rank').reset_index(drop=True)
 

@@ -57,14 +57,21 @@ def _cells(columns, rows) -> tuple[list[list[str]], list[bool]]:
   return [list(columns), *(list(map(cell_text, row)) for row in rows)], is_text
 
 
-def cell_text(value) -> str:
-  """Returns a value as tables show it."""
+def cell_text(value, decimals: int | None = None) -> str:
+  """Returns a value as tables show it.
+
+  Args:
+    value: a number, a text or None.
+    decimals: digits of floats after the point; None for four in all.
+  """
   if value is None:
     return '-'
   if isinstance(value, str | bool):
     return str(value)
   if isinstance(value, numbers.Integral):
     return f'{value:,}'
+  if decimals is not None and math.isfinite(value):
+    return f'{value:.{decimals}f}'
   return _number(float(value))
 
 

@@ -2,6 +2,8 @@
 
 import pathlib
 
+import pytest
+
 from tests import warm_processes
 from tests.reports import hand_made
 
@@ -21,7 +23,9 @@ def test_a_page_from_runs(tmp_path):
   assert process.returncode == 0, process.stderr
   page = tmp_path / 'report' / 'report.html'
   assert process.stdout.splitlines() == [
-      'missing       seed1', 'runs          1', f'report        {page}'
+      'missing       1 run of hard: seed1',
+      'runs          1',
+      f'report        {page}',
   ]
   assert page.exists() and process.stderr == ''
   again = _run(f'--runs={tmp_path}', f'--output_dir={tmp_path / "other"}')
@@ -38,3 +42,12 @@ def test_no_runs_are_one_line(tmp_path):
       ' result.json; make one with python binaries/run_ope.py'
       ' --env=Pendulum-v1.\n'
   )
+
+
+@pytest.mark.full
+def test_a_page_of_what_is_kept(tmp_path):
+  process = _run(f'--output_dir={tmp_path}')
+  assert process.returncode == 0, process.stderr
+  assert (tmp_path / 'report.html').exists()
+  assert (tmp_path / 'hard_by_task.md').exists()
+  assert process.stdout.splitlines()[-1].endswith('report.html')

@@ -61,9 +61,10 @@ class _Table(tf.Module):
   of_members = __call__
 
 
-@pytest.fixture(scope='module')
-def mdp():
-  return finite.random_mdp()
+@pytest.fixture(scope='module', params=[0.0, 0.1], ids=['endless', 'ends'])
+def mdp(request):
+  """A random MDP that terminates after each pair with some probability."""
+  return finite.random_mdp(termination=request.param)
 
 
 def _q(mdp):
@@ -207,8 +208,22 @@ def test_bad_settings(problem):
   with pytest.raises(errors.UserError, match='nonsense.*no such estimator'):
     _make(problem, dr_ratio='nonsense')
   one = problem.of_episodes(np.array([0]))
-  with pytest.raises(errors.UserError, match='dr_folds=2.*1 episodes'):
+  with pytest.raises(errors.UserError, match='dr_folds=2.*of episodes, 1'):
     _make(one, dr_folds=2)
+
+
+@pytest.mark.parametrize(
+    ('field', 'value', 'reason'),
+    [
+        ('dr_ratio', 'srdise', 'did you mean srdice'),
+        ('dr_range_ratios', 'srdice_lstd,foo', 'no such estimator'),
+        ('dr_ratio', 'dr', 'ratios of its own'),
+        ('dr_range_ratios', 'srdice, dr', 'ratios of its own'),
+    ],
+)
+def test_names_of_other_methods(field, value, reason):
+  with pytest.raises(errors.UserError, match=f'^{field}=.*{reason}'):
+    _CONFIG.replace(**{field: value}).for_methods(['dr'])
 
 
 def test_config_has_the_fields_of_its_parts():

@@ -274,9 +274,28 @@ def test_parts_of_episodes(vectors):
   )
 
 
+def test_episodes_of_minibatches(vectors):
+  """Also of some episodes, which have other numbers then."""
+  episodes = np.array([0, 3, 4, 11])
+  pairs = (vectors.streamed, vectors.kept), tuple(
+      problem.of_episodes(episodes)
+      for problem in (vectors.streamed, vectors.kept)
+  )
+  rng = tf.random.Generator.from_seed(0)
+  for streamed_problem, kept in pairs:
+    batch = streamed_problem.sample(64, rng)
+    known = dict(zip(kept.rewards.numpy(), kept.episodes.numpy(), strict=True))
+    expected = [known[reward] for reward in batch.rewards.numpy()]
+    found = streamed_problem.episodes_at(batch.index)
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.full
 def test_doubly_robust_by_folds(vectors):
-  method = _fitted(vectors.streamed, 'dr', dr_folds=2, lstd_ridge=1e-3)['dr']
+  method = _fitted(
+      vectors.streamed, 'dr', dr_folds=2, lstd_ridge=1e-3, value_members=2,
+      value_member_units=8,
+  )['dr']
   assert np.isfinite(method.estimate())
 
 

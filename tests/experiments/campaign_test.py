@@ -12,6 +12,7 @@ import pytest
 from srdice_tf.experiments import campaign
 from srdice_tf.experiments import chain
 from srdice_tf.experiments import chain_methods
+from srdice_tf.experiments import finished_runs
 from srdice_tf.experiments import jobs
 from srdice_tf.experiments import known_experiments
 from srdice_tf.experiments import planning
@@ -139,6 +140,8 @@ def test_smoke(name, roots, monkeypatch):
     assert 'class="panel"' in file.read()  # Its figure.
   if not found.evaluations:
     assert len(found.studies) == len(described['runs'])
+    labels = {entry.label for entry in plan.entries}
+    assert {label for label, _ in found.studies} <= labels
     return
   frame = pd.read_csv(found.table)
   methods = {m for e in found.evaluations for m in e.methods}
@@ -179,3 +182,12 @@ def test_a_damaged_result_is_one_line_and_the_rest_is_kept(
   other = str(tmp_path / 'other'), str(tmp_path / 'no_data')
   again = _run('coverage', other, execute=None, kept=kept)[1]
   assert again.evaluations == found.evaluations and not again.failures
+  # And is written out for a report.
+  page = str(tmp_path / 'page')
+  campaign.write_out(page, kept)
+  (group,) = finished_runs.read(page)
+  assert group.name == 'coverage' and not group.missing
+  results = [record.evaluation for record in group.records]
+  assert sorted(e['linear_srdice'].value for e in results) == sorted(
+      e['linear_srdice'].value for e in found.evaluations
+  )

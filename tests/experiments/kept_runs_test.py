@@ -10,6 +10,8 @@ import pytest
 from srdice_tf import errors
 from srdice_tf import results
 from srdice_tf.estimators import hyperparameters
+from srdice_tf.experiments import chain
+from srdice_tf.experiments import chain_methods
 from srdice_tf.experiments import jobs
 from srdice_tf.experiments import kept_runs
 from srdice_tf.experiments import random_rewards
@@ -156,3 +158,50 @@ def test_random_rewards_are_kept_without_ratios(tmp_path, line):
   fewer = dataclasses.replace(moved.config, num_rewards=5)
   again = sweep.Entry(fewer, f'{moved.directory}')
   assert _kept(tmp_path, there).restore(again).startswith('num_rewards=1000')
+
+
+def test_the_chain_is_kept(tmp_path):
+  config = chain.ChainConfig(num_trials=2, num_steps=200)
+  steps = np.array([100, 200])
+  curves = [
+      chain.ChainCurve(features, method, steps, np.array([[-1.0, -2.25]] * 2))
+      for features in chain_methods.FEATURES
+      for method in chain_methods.METHODS
+  ]
+  here, there = (
+      sweep.Entry(config, str(tmp_path / place / 'chain' / 'chain'))
+      for place in ('here', 'there')
+  )
+  os.makedirs(here.directory)
+  chain.write_csv(os.path.join(here.directory, chain.CSV), curves)
+  with open(os.path.join(here.directory, 'config.json'), 'w') as file:
+    json.dump(dataclasses.asdict(config), file)
+  assert _kept(tmp_path, tmp_path / 'here').keep([here], 'chain') == 1
+  assert _kept(tmp_path, tmp_path / 'there').restore(there) == ''
+  for old, new in zip(jobs.found(here), jobs.found(there), strict=True):
+    assert (old.features, old.method) == (new.features, new.method)
+    np.testing.assert_array_equal(old.steps, new.steps)
+    np.testing.assert_array_equal(old.log_mse, new.log_mse)
+  other = chain.ChainConfig(num_trials=3, num_steps=200)
+  elsewhere = sweep.Entry(other, str(tmp_path / 'else' / 'chain' / 'chain'))
+  reason = _kept(tmp_path, tmp_path / 'else').restore(elsewhere)
+  assert reason == 'num_trials=2, asked for is 3'
+
+
+@pytest.mark.parametrize('part', ['config', 'result'])
+def test_a_damaged_line_is_one_error(tmp_path, line, part):
+  content = json.loads(line.read_text())
+  content[part] = []
+  line.write_text(json.dumps(content) + '\n')
+  entry = _entry(tmp_path / 'there')
+  with pytest.raises(errors.UserError, match='hard.jsonl.*restore it'):
+    _kept(tmp_path, tmp_path / 'there').restore(entry)
+
+
+def test_experiments_that_are_kept(tmp_path, line):
+  assert kept_runs.experiments(str(tmp_path / 'kept')) == [('desk', 'hard')]
+  (line.parent / 'easy.jsonl').write_text('')
+  (line.parent / 'easy.csv').write_text('')
+  found = kept_runs.experiments(str(tmp_path / 'kept'))
+  assert found == [('desk', 'easy'), ('desk', 'hard')]
+  assert not kept_runs.experiments(str(tmp_path / 'nothing'))

@@ -170,25 +170,31 @@ def test_run_times():
   assert _verdict('time_mis', *runs) == claim_rules.CONFIRMED
 
 
-def _rewards(**errors):
+def _rewards(seeds, **errors):
   return pd.DataFrame([
-      {'env': 'A', 'seed': 0, 'reward': i, 'method': method, 'log_mse': error}
+      {'env': 'A', 'seed': seed, 'reward': i, 'method': method,
+       'log_mse': error + _NOISE[seed]}
+      for seed in range(seeds)
       for method, found in errors.items()
       for i, error in enumerate(found)
   ])
 
 
 def test_random_rewards():
-  rewards = _rewards(
-      srdice=[-6.0, -6.1, -5.9, -6.0, -1.0],
-      dual_dice=[-1.0] * 5,
-      gradient_dice=[-3.0] * 5,
-      behaviour=[-8.0] * 5,
-  )
-  tables = {'random_rewards': rewards}
+  found = {
+      'srdice': [-6.0, -6.1, -5.9, -6.0, -1.0],
+      'dual_dice': [-1.0] * 5,
+      'gradient_dice': [-3.0] * 5,
+      'behaviour': [-8.0] * 5,
+  }
+  tables = {'random_rewards': _rewards(3, **found)}
   assert _verdict('rewards_share', **tables) == claim_rules.CONFIRMED  # 80%.
-  assert _verdict('rewards_mean', **tables) == claim_rules.OPEN
+  assert _verdict('rewards_mean', **tables) == claim_rules.CONFIRMED
   assert _verdict('rewards_behaviour', **tables) == claim_rules.REFUTED
+  # Two seeds are too few, however many rewards there are.
+  tables = {'random_rewards': _rewards(2, **found)}
+  for name in ('rewards_share', 'rewards_mean', 'rewards_behaviour'):
+    assert _verdict(name, **tables) == claim_rules.OPEN
 
 
 def test_the_chain():

@@ -1,5 +1,7 @@
 """Tests of ranges against the truth, on runs made by hand."""
 
+import dataclasses
+
 import pytest
 
 from srdice_tf import results
@@ -36,5 +38,25 @@ def test_share_and_width_by_environment():
   assert cells['all'][2:4] == ['3', '67%']
 
 
+def test_settings_are_told_apart():
+  """Two settings on the same data are not two data sets."""
+  make = lambda ratio, high: dataclasses.replace(
+      _record('A', 1.5, high),
+      directory=ratio,
+      config={'algos': ['dr'], 'hyperparameters': {'dr': {'dr_ratio': ratio}}},
+  )
+  table = range_table.of_runs([make('x', 3.5), make('y', 1.9)], 'ranges')
+  assert [row[:4] for row in table.rows] == [
+      ['dr, dr_ratio=x', 'A', '1', '100%'], ['dr, dr_ratio=y', 'A', '1', '0%'],
+  ]
+
+
+def test_the_table_of_a_report():
+  table = range_table.of_runs([_record('A', 1.5, 3.5)], 'x_ranges')
+  assert table.name == 'x_ranges'
+  assert table.rows == [['dr', 'A', '1', '100%', '80%', '-', '25.0%']]
+
+
 def test_nothing_without_ranges():
   assert range_table.frame([_record('A', None, None)]).empty
+  assert range_table.of_runs([_record('A', None, None)], 'x') is None

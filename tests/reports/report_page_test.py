@@ -7,6 +7,7 @@ import subprocess
 import warnings
 
 from matplotlib import figure
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -179,3 +180,83 @@ def test_in_a_browser(report, tmp_path, width):
   assert found['up'] == sorted(found['up']) and len(found['up']) == 8
   assert found['down'] == found['up'][::-1]
   assert found['width'] <= found['window']  # Nothing sticks out sideways.
+
+
+def test_a_column_for_each_task(tmp_path):
+  methods = {'srdice': -6.0, 'deep_td': -7.0}
+  for env, seed in (('A', 0), ('A', 1), ('B', 0)):
+    hand_made.write_run(tmp_path / env / str(seed), env, seed, methods)
+  hand_made.write_run(tmp_path / 'C', 'C', 0, {'srdice': -1.0})
+  found = {
+      table.name: table
+      for table in report_page.tables(finished_runs.read(str(tmp_path)))
+  }
+  assert 'claims' in found and 'runs_iqm' in found
+  table = found['runs_by_task']
+  # The truth is 2; the second seed's log error is higher by 0.1.
+  errors = [100.0 * np.sqrt(2.0 * np.exp(e)) / 2.0 for e in (-6.0, -5.9, -7.0)]
+  (_, a, b, c), (_, _, td, none) = table.rows
+  assert a == pytest.approx((errors[0] + errors[1]) / 2)
+  assert b == pytest.approx(errors[0]) and td == pytest.approx(errors[2])
+  assert c is not None and none is None
+  assert '1 to 2' in table.caption
+  assert table.markdown().splitlines() == [
+      '| mean error in % | A | B | C |',
+      '|---|---:|---:|---:|',
+      f'| SR-DICE | {a:.1f} | {b:.1f} | {c:.1f} |',
+      f'| Deep TD | {table.rows[1][1]:.1f} | {td:.1f} | - |',
+  ]
+  assert table.cells()[0][1]['text'] == f'{a:.1f}'
+
+
+def test_what_diverged_has_no_mean(tmp_path):
+  for env in 'AB':
+    hand_made.write_run(tmp_path / env, env, 0, {'srdice': -6.0})
+  hand_made.write_run(tmp_path / 'A1', 'A', 1, {'srdice': float('nan')})
+  tables = report_page.tables(finished_runs.read(str(tmp_path)))
+  (table,) = (t for t in tables if t.name == 'runs_by_task')
+  assert table.markdown().splitlines()[2].startswith('| SR-DICE | diverged |')
+
+
+def test_a_bar_in_a_markdown_cell():
+  table = report_parts.ReportTable('x', ['a'], [['b|c']])
+  assert table.markdown() == '| a |\n|---|\n| b\\|c |\n'
+
+
+def test_random_rewards_of_several_settings(tmp_path):
+  hand_made.write_experiment(tmp_path, 'schedules_rewards')
+  for setting, error in (('fast5', -1), ('fast9', -9)):
+    for env in ('A', 'B'):
+      directory = tmp_path / setting / env / 'seed0'
+      directory.mkdir(parents=True)
+      rows = [f'{env},0,srdice_lstd,0,{error}', f'{env},0,behaviour,0,-3']
+      (directory / 'random_rewards.csv').write_text(
+          '\n'.join(['env,seed,method,reward,log_mse', *rows, ''])
+      )
+  found = report_page.tables(finished_runs.read(str(tmp_path)))
+  (table,) = (t for t in found if t.name == 'schedules_rewards_log_mse')
+  assert table.rows == [
+      ['SR-DICE, LSTD, fast5', -1.0, -1.0],
+      ['ratio 1 (behaviour)', -3.0, -3.0],
+      ['SR-DICE, LSTD, fast9', -9.0, -9.0],
+  ]
+  # The paper's claims are judged by the paper's experiments.
+  assert not [t for t in found if t.name == 'claim_rewards_behaviour']
+
+
+def test_random_rewards_stand_beside_the_papers(tmp_path):
+  rows = [f'{env},0,{m},0,-5' for env in ('Ant-v4', 'Reacher-v4')
+          for m in ('srdice', 'gradient_dice', 'srdice_lstd')]
+  (tmp_path / 'random_rewards.csv').write_text(
+      '\n'.join(['env,seed,method,reward,log_mse', *rows, ''])
+  )
+  tables = report_page.tables(finished_runs.read(str(tmp_path)))
+  (table,) = (t for t in tables if t.name == 'runs_errors')
+  printed = {tuple(row[:2]): row[-2:] for row in table.rows}
+  assert printed['Ant-v4', 'SR-DICE'] == [-6.3, 81.9]
+  assert printed['Ant-v4', 'GradientDICE'] == [-3.2, 16.7]
+  assert printed['Ant-v4', 'SR-DICE, LSTD'] == [None, None]
+  assert printed['Reacher-v4', 'SR-DICE'] == [None, None]
+  (wide,) = (t for t in tables if t.name == 'runs_log_mse')
+  assert wide.columns == ['mean log MSE', 'Ant-v4', 'Reacher-v4']
+  assert ['GradientDICE', -5.0, -5.0] in wide.rows
