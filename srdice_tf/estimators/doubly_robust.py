@@ -267,6 +267,19 @@ class DoublyRobust(interface.Estimator):
         'range_low': found.low,
         'range_high': found.high,
         'range_disagreement': found.disagreement,
+        **self._named_sums(),
+    }
+
+  def _named_sums(self) -> dict[str, float]:
+    """Returns all sums, by the number of Q and the method of the ratios."""
+    methods = *self.config.ratio_methods, ''  # [J + 1]
+    sums = self._sums.numpy()  # [K + 1, J + 1]
+    values = [f'q{k}' for k in range(len(sums) - 1)] + ['']  # [K + 1]
+    return {
+        '_'.join(filter(None, ('sum', value, method))): float(x)
+        for value, row in zip(values, sums)
+        for method, x in zip(methods, row)
+        if np.isfinite(x)
     }
 
   def lines(self):

@@ -61,6 +61,10 @@ def _schedules():
       yield _hard(f'{name}{steps}', *_OF_PSI, **changes)
 
 
+# All parts of dr, trained for half a minute.
+_SMALL = _hard('small', *_OF_PSI, 'deep_td', 'dr', **_FAST)
+
+
 def _value_schedules():
   """Yields ever longer schedules of Q, on the same psi."""
   for updates in (5_000, 10_000, 25_000, 50_000, 100_000, 250_000):
@@ -111,16 +115,19 @@ EXPERIMENTS: dict[str, designs.Experiment] = {
     ),
     'schedules': designs.Experiment(
         'How short schedules of psi and Q may be',
-        (*_OF_PSI, 'dr'),
+        (*_OF_PSI, 'deep_td', 'dr'),
         environments.CONTINUOUS_TASKS,
-        (*_schedules(), *_value_schedules()),
+        (_SMALL, *_schedules(), *_value_schedules()),
         num_seeds=3,
     ),
     'schedules_rewards': designs.Experiment(
         'Random rewards after short schedules of psi',
         _OF_PSI,
         environments.CONTINUOUS_TASKS,
-        tuple(dataclasses.replace(p, of='schedules') for p in _schedules()),
+        tuple(
+            dataclasses.replace(p, of='schedules')
+            for p in (_SMALL, *_schedules())
+        ),
         num_seeds=3,
         kind=designs.RANDOM_REWARDS,
     ),

@@ -195,6 +195,10 @@ def test_range_holds_what_others_say(problem):
   found = dr.details()
   assert found['range_low'] <= np.nanmin(sums)
   assert np.nanmax(sums) <= found['range_high']
+  named = {name: x for name, x in found.items() if name.startswith('sum')}
+  assert len(named) == 8 and named['sum_q1_srdice_lstd'] == sums[1, 0]
+  assert named['sum_q0'] == sums[0, 2]
+  assert named['sum_srdice_closed'] == sums[2, 1]
   low, high, _ = dr.interval()
   assert found['range_low'] < low < high < found['range_high']
   assert 'no 95% interval' in dr.lines()[1]
