@@ -1,12 +1,10 @@
 """Finished runs with their settings, and one table of them all."""
 
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from srdice_tf import results
@@ -168,15 +166,21 @@ def behaviour_log_error(evaluation: results.Evaluation) -> float | None:
 def _told(items: Mapping[Any, tuple[Any, dict]]) -> dict[Any, tuple]:
   """Returns the fields in which each item's fellows differ, and those to tell.
 
-  A value that more than half of an item's fellows have is not told.
+  A value that more than half of an item's fellows have is not told; nor, where
+  no value has as many, one that more than half have in all environments.
 
   Args:
-    items: by key, what the fellows have in common, and the fields.
+    items: by key, what the fellows have in common, environment and setting
+      first, and the fields.
   """
-  fellows = {}
+  fellows, everywhere = {}, {}
   for place, fields in items.values():
     fellows.setdefault(place, []).append(fields)
-  usual = {place: dict(_usual(found)) for place, found in fellows.items()}
+    everywhere.setdefault(place[2:], []).append(fields)
+  usual = {
+      place: dict(_usual(found, everywhere[place[2:]]))
+      for place, found in fellows.items()
+  }
   found = {}
   for key, (place, fields) in items.items():
     most = usual[place]
@@ -186,15 +190,22 @@ def _told(items: Mapping[Any, tuple[Any, dict]]) -> dict[Any, tuple]:
   return found
 
 
-def _usual(found: list[dict]) -> Iterator[tuple[str, tuple]]:
+def _usual(found: list[dict], everywhere: list[dict]):
   """Yields the fields that differ, with the value of most, or ()."""
   for name in dict.fromkeys(name for fields in found for name in fields):
-    values = [fields[name] for fields in found if name in fields]
-    counts = [values.count(value) for value in values]
-    if max(counts) == len(values):
-      continue
-    most = values[int(np.argmax(counts))]
-    yield name, (most,) if 2 * max(counts) > len(values) else ()
+    values = _values(found, name)
+    if any(value != values[0] for value in values):
+      yield name, _of_most(values) or _of_most(_values(everywhere, name))
+
+
+def _values(found: list[dict], name: str) -> list:
+  return [fields[name] for fields in found if name in fields]
+
+
+def _of_most(values: list) -> tuple:
+  """Returns the value that more than half of them are, or ()."""
+  most = max(values, key=values.count)
+  return (most,) if 2 * values.count(most) > len(values) else ()
 
 
 def _texts(fields: Mapping[str, Any]) -> list[str]:

@@ -54,6 +54,19 @@ def test_the_value_of_most_runs_needs_no_name(tmp_path):
   assert list(frame['method.ratio_batch_size']) == [256, 256, 2048]
 
 
+def test_names_are_the_same_in_all_environments(tmp_path):
+  """Also where one of them has fewer runs of a setting."""
+  for env_id, sizes in (('A', (256, 256, 2048)), ('B', (256, 2048))):
+    for i, size in enumerate(sizes):
+      hand_made.write_run(
+          tmp_path / env_id / str(i), env_id, i, {'dual_dice': -1.0},
+          hyperparameters={'ratio_batch_size': size},
+      )
+  assert set(_frame(tmp_path)['label']) == {
+      'dual_dice', 'dual_dice, ratio_batch_size=2,048'
+  }
+
+
 def test_the_settings_have_names_where_there_are_several(tmp_path):
   for setting in ('easy', 'hard'):
     hand_made.write_run(tmp_path / setting, 'A', 0, {'srdice': -3.0}, setting)
