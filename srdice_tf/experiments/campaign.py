@@ -19,12 +19,15 @@ from srdice_tf.experiments import kept_runs
 from srdice_tf.experiments import planning
 from srdice_tf.experiments import remaining
 from srdice_tf.experiments import result_file
+from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
+from srdice_tf.experiments import truths
 from srdice_tf.logging import progress
 from srdice_tf.reports import catalogue
 from srdice_tf.reports import report_page
 
 _LOGS, _REPORT = 'logs', 'report'
+_TRUTHS = 'truths'  # Beside the scales of the runs that are kept.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +85,8 @@ def run(
     board.read_others(whole)
     todo = board.read_finished()
     logs = os.path.join(plan.directory, _LOGS)
+    for here, place in _truth_places(todo, kept).items():
+      truths.merge(place, here)
     if todo:
       execute(todo, board.on_outcome, board.on_wait, num_workers, logs)
     board.on_wait([])
@@ -91,8 +96,9 @@ def run(
 def keep(plan: planning.Plan, kept: str = kept_runs.DIRECTORY) -> int:
   """Keeps the finished runs of an experiment; returns their number.
 
-  A table of all that it shows, for people, is written beside them. Runs that
-  are damaged are left out; to run again says what they lack.
+  A table of all that it shows, for people, is written beside them, and the
+  roll-outs that their true values were measured by. Runs that are damaged are
+  left out; to run again says what they lack.
 
   Raises:
     UserError: if what is kept is damaged.
@@ -111,6 +117,8 @@ def keep(plan: planning.Plan, kept: str = kept_runs.DIRECTORY) -> int:
     path = os.path.join(kept, plan.scale, f'{plan.name}.csv')
     tidy.write(path, evaluations.values(), evaluations)
   entries = [entry for entry, _ in done.values()]
+  for here, place in _truth_places(entries, kept).items():
+    truths.merge(here, place)
   return _kept(plan, kept).keep(entries, plan.name)
 
 
@@ -147,6 +155,13 @@ def write_out(root: str, kept: str = kept_runs.DIRECTORY) -> list[str]:
 def _kept(plan: planning.Plan, directory: str) -> kept_runs.KeptRuns:
   place = os.path.dirname(plan.directory)
   return kept_runs.KeptRuns(place, plan.scale, directory)
+
+
+def _truth_places(entries: list[sweep.Entry], kept: str) -> dict[str, str]:
+  """Returns where true values of runs are kept, by where they are here."""
+  configs = [e.config for e in entries if isinstance(e.config, runs.RunConfig)]
+  here = {config.truth_dir for config in configs}
+  return {p: os.path.join(kept, _TRUTHS, os.path.basename(p)) for p in here}
 
 
 def write_report(plan: planning.Plan) -> str:

@@ -161,6 +161,30 @@ class Cache:
       config_file.write_json(self._path, entries)
 
 
+def merge(source: str, directory: str):
+  """Adds the roll-outs of one truth.json to another.
+
+  Args:
+    source: directory of the one; nothing is done if there is none.
+    directory: of the other, which is made if need be.
+
+  Raises:
+    UserError: if one of the files is damaged.
+  """
+  added = _read(os.path.join(source, FILE_NAME))
+  if not added:
+    return
+  path = os.path.join(directory, FILE_NAME)
+  os.makedirs(directory, exist_ok=True)
+  with locked(f'{path}.lock'):
+    entries = _read(path)
+    for key, entry in added.items():
+      known = entries.get(key, {}).get('batches', {})
+      batches = {**entry['batches'], **known}
+      entries[key] = _sealed({**entry, 'batches': batches})
+    config_file.write_json(path, entries)
+
+
 def _read(path: str) -> dict[str, dict]:
   """Returns the entries of a truth.json; none if there is no file."""
   if not os.path.exists(path):

@@ -9,6 +9,7 @@ import shutil
 import pandas as pd
 import pytest
 
+from srdice_tf import config_file
 from srdice_tf.experiments import campaign
 from srdice_tf.experiments import chain
 from srdice_tf.experiments import chain_methods
@@ -19,6 +20,7 @@ from srdice_tf.experiments import planning
 from srdice_tf.experiments import result_file
 from srdice_tf.experiments import scales
 from srdice_tf.experiments import tasks
+from srdice_tf.experiments import truths
 from srdice_tf.logging import progress
 from srdice_tf.reports import experiment_findings
 from srdice_tf.reports import report_parts
@@ -182,6 +184,7 @@ def test_a_damaged_result_is_one_line_and_the_rest_is_kept(
   other = str(tmp_path / 'other'), str(tmp_path / 'no_data')
   again = _run('coverage', other, execute=None, kept=kept)[1]
   assert again.evaluations == found.evaluations and not again.failures
+  assert not os.path.exists(other[1])
   # And is written out for a report.
   page = str(tmp_path / 'page')
   campaign.write_out(page, kept)
@@ -191,3 +194,14 @@ def test_a_damaged_result_is_one_line_and_the_rest_is_kept(
   assert sorted(e['linear_srdice'].value for e in results) == sorted(
       e['linear_srdice'].value for e in found.evaluations
   )
+  # The roll-outs that other runs need are kept, too.
+  os.remove(os.path.join(kept, 'smoke', 'coverage.jsonl'))
+  third = str(tmp_path / 'third'), str(tmp_path / 'new_data')
+  _run('coverage', third, execute=lambda *_: None, kept=kept)
+  truth = plan.entries[0].config.truth_dir
+  places = truth, os.path.join(third[1], os.path.relpath(truth, roots[1]))
+  whole, restored = [
+      config_file.read_json(os.path.join(p, truths.FILE_NAME), '')
+      for p in places
+  ]
+  assert whole and restored == whole

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import multiprocessing
+import os
 
 import numpy as np
 import pytest
@@ -21,6 +22,10 @@ _TASK = tasks.TaskConfig(_CHAIN, 'random', 'main', gamma=0.9, truth_episodes=5)
 _PENDULUM = tasks.TaskConfig(
     'Pendulum-v1', 'untrained', 'hard', gamma=0.5, truth_episodes=5
 )
+
+
+def _batch(value):
+  return rollouts.RollOutBatch([value], [1.0], [1.0], [1.0], [1.0, 1.0, 1.0])
 
 
 @pytest.fixture(name='played')
@@ -78,6 +83,32 @@ def test_roll_outs_are_kept(tmp_path, played):
   assert truths.of_task(tasks.Task(more), str(tmp_path)) != first
   assert played[2:] == ['0:7', '0:7']
   assert truths.of_task(tasks.Task(_PENDULUM), str(tmp_path)) == first
+
+
+def test_roll_outs_of_another_file_are_not_played_again(tmp_path, played):
+  here, there = str(tmp_path / 'here'), str(tmp_path / 'there')
+  truths.merge(str(tmp_path / 'none'), here)
+  assert not os.path.exists(here)
+  found = truths.of_task(tasks.Task(_PENDULUM), there)
+  # What is there already stays, with what is added.
+  more = dataclasses.replace(_PENDULUM, gamma=0.6)
+  other = truths.of_task(tasks.Task(more), here, ['target'])
+  num_played = len(played)
+  truths.merge(there, here)
+  assert truths.of_task(tasks.Task(_PENDULUM), here) == found
+  assert truths.of_task(tasks.Task(more), here, ['target']) == other
+  assert len(played) == num_played
+
+
+def test_batches_of_two_files_are_joined(tmp_path):
+  config, batch = rollouts.RollOutConfig('Pendulum-v1', 0.9), _batch(1.0)
+  for name, number in (('a', '0:1'), ('b', '1:1')):
+    truths.Cache(str(tmp_path / name), config, {}).add(number, batch)
+  own = _batch(2.0)
+  truths.Cache(str(tmp_path / 'b'), config, {}).add('0:1', own)
+  truths.merge(str(tmp_path / 'a'), str(tmp_path / 'b'))
+  found = truths.Cache(str(tmp_path / 'b'), config, {}).read()
+  assert found == {'0:1': own, '1:1': batch}
 
 
 def test_an_interrupted_value_goes_on(tmp_path, played, monkeypatch):
@@ -143,7 +174,7 @@ def test_each_number_of_the_noise_is_part_of_the_description(tmp_path):
 
 def test_arguments_of_the_environment_are_part_of_it(tmp_path, monkeypatch):
   config = rollouts.RollOutConfig('Pendulum-v1', 0.5)
-  batch = rollouts.RollOutBatch([1.0], [1.0], [1.0], [1.0], [1.0, 1.0, 1.0])
+  batch = _batch(1.0)
   truths.Cache(str(tmp_path), config, {}).add('0:1', batch)
   assert truths.Cache(str(tmp_path), config, {}).read() == {'0:1': batch}
   monkeypatch.setattr(
@@ -200,7 +231,7 @@ def test_a_damaged_file_is_not_believed(tmp_path, damage):
 
 def _add(directory, number):
   config = rollouts.RollOutConfig('Pendulum-v1', seed=number)
-  batch = rollouts.RollOutBatch([1.0], [1.0], [1.0], [1.0], [1.0, 1.0, 1.0])
+  batch = _batch(1.0)
   for name in range(10):
     truths.Cache(directory, config, {}).add(f'{name}:1', batch)
 
