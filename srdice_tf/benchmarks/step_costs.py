@@ -112,8 +112,7 @@ def _passes(inputs, config) -> dict[str, tuple[_Pass, ...]]:
   decoder = [width, *[units] * (config['hidden_layers'] - 1)]
   f_and_w = (
       _Pass([*hidden, 1], 3 * large),
-      _Pass([*hidden, 1], 3 * large, backward=False),
-      _Pass([*hidden, 1], large, backward=False),
+      _Pass([*hidden, 1], 2 * large, backward=False),
       _Pass([*hidden, 1], large),
   )
   return {

@@ -4,7 +4,6 @@ import dataclasses
 
 from srdice_tf import losses
 from srdice_tf import ranges
-from srdice_tf.estimators import gradient_steps
 from srdice_tf.estimators import neural_dice
 
 
@@ -31,22 +30,7 @@ class DualDICE(neural_dice.NeuralDICE):
   def _learning_rate(self):
     return self.config.dual_dice_learning_rate
 
-  def _step(self):
-    batch, starts = self._sample()
-
-    def objective():
-      return losses.dual_dice_objective(
-          self._values(batch, starts),
-          self.problem.gamma,
-          batch.not_done,
-          self.config.dual_dice_power,
-      )
-
-    value = gradient_steps.saddle_step(
-        self._f_optimizer,
-        self._f.trainable_variables,
-        self._w_optimizer,
-        self._w.trainable_variables,
-        objective,
+  def _loss(self, values, not_done):
+    return losses.dual_dice_objective(
+        values, self.problem.gamma, not_done, self.config.dual_dice_power
     )
-    return {'objective': value}

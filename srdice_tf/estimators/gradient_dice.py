@@ -7,7 +7,6 @@ import tensorflow as tf
 from srdice_tf import losses
 from srdice_tf import ranges
 from srdice_tf.estimators import config_fields
-from srdice_tf.estimators import gradient_steps
 from srdice_tf.estimators import neural_dice
 from srdice_tf.networks import layers
 
@@ -48,28 +47,22 @@ class GradientDICE(neural_dice.NeuralDICE):
   def _learning_rate(self):
     return self.config.gradient_dice_learning_rate
 
-  def _step(self):
-    batch, starts = self._sample()
-
-    def objective():
-      return losses.gradient_dice_objective(
-          self._values(batch, starts),
-          self._u,
-          self.problem.gamma,
-          batch.not_done,
-          self.config.gradient_dice_norm_weight,
-          self.config.gradient_dice_f_penalty,
-      )
-
+  def _adversaries(self):
     # No term has both f and u: their order does not matter.
-    loss = gradient_steps.gradient_step(
-        (self._f_optimizer, self._u_optimizer),
-        (self._f.trainable_variables, [self._u]),
-        lambda: -objective(),
+    optimizers, variables = super()._adversaries()
+    return (*optimizers, self._u_optimizer), (*variables, [self._u])
+
+  def _loss(self, values, not_done):
+    return -losses.gradient_dice_objective(
+        values,
+        self._u,
+        self.problem.gamma,
+        not_done,
+        self.config.gradient_dice_norm_weight,
+        self.config.gradient_dice_f_penalty,
     )
+
+  def _step(self):
+    loss = self._alternate()
     with tf.control_dependencies([loss]):
-      value = gradient_steps.gradient_step(
-          self._w_optimizer, self._w.trainable_variables, objective
-      )
-      u = self._u + 0.0
-    return {'objective': value, 'u': u}
+      return {'objective': -loss, 'u': self._u + 0.0}

@@ -17,11 +17,25 @@ def gradient_step(optimizers, variables, loss_function) -> tf.Tensor:
   """
   if not isinstance(optimizers, tuple):
     optimizers, variables = (optimizers,), (variables,)
-  _make_weights(optimizers, variables)
   with tf.GradientTape(watch_accessed_variables=False) as tape:
     tape.watch(variables)
     loss = loss_function()
-  gradients = tape.gradient(loss, variables)
+  return apply(optimizers, variables, tape.gradient(loss, variables), loss)
+
+
+def apply(optimizers, variables, gradients, loss) -> tf.Tensor:
+  """Takes one step down gradients.
+
+  Args:
+    optimizers: a tuple.
+    variables: a list for each of the optimisers.
+    gradients: of the same form.
+    loss: before the step.
+
+  Returns:
+    The loss, known only after the step.
+  """
+  _make_weights(optimizers, variables)
   # Said explicitly: Grappler loses the order of a read before an assignment,
   # and a late read would see the new value, in some runs.
   with tf.control_dependencies([loss, *tf.nest.flatten(gradients)]):

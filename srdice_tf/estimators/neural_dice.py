@@ -9,6 +9,7 @@ from srdice_tf import errors
 from srdice_tf import losses
 from srdice_tf import ranges
 from srdice_tf.estimators import config_fields
+from srdice_tf.estimators import gradient_steps
 from srdice_tf.estimators import interface
 from srdice_tf.estimators import phases
 from srdice_tf.estimators import problems
@@ -131,9 +132,38 @@ class NeuralDICE(interface.RatioEstimator):
     """Returns the rate of f and w."""
     raise NotImplementedError
 
-  def _step(self) -> dict[str, tf.Tensor]:
-    """Draws a minibatch, updates f and w in turn, returns metrics."""
+  def _adversaries(self) -> tuple[tuple, tuple]:
+    """Returns the optimisers of f and of what goes with it, and variables."""
+    return (self._f_optimizer,), (self._f.trainable_variables,)
+
+  def _loss(self, values: losses.DiceValues, not_done) -> tf.Tensor:
+    """Returns what f goes down and w goes up."""
     raise NotImplementedError
+
+  def _step(self) -> dict[str, tf.Tensor]:
+    return {'objective': self._alternate()}
+
+  def _alternate(self) -> tf.Tensor:
+    """Draws a minibatch, updates f, then w; returns the loss before both."""
+    batch, starts = self._sample()
+    variables = self._w.trainable_variables
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+      tape.watch(variables)
+      w = self._w(batch.inputs)[:, 0]  # [B]
+    loss = gradient_steps.gradient_step(
+        *self._adversaries(),
+        lambda: self._loss(self._values(w, batch, starts), batch.not_done),
+    )
+    with tf.control_dependencies([loss]):
+      # f has changed, w has not: it is as above.
+      with tf.GradientTape(watch_accessed_variables=False) as over_w:
+        over_w.watch(w)
+        later = self._loss(self._values(w, batch), batch.not_done)
+      slopes = -over_w.gradient(later, w)  # [B]
+      gradients = tape.gradient(w, variables, slopes)
+      return gradient_steps.apply(
+          (self._w_optimizer,), (variables,), (gradients,), loss
+      )
 
   def _sample(self):
     """Returns transitions and as many pairs (s0, a0), for one update.
@@ -150,12 +180,20 @@ class NeuralDICE(interface.RatioEstimator):
     )
     return batch, self._inputs_of(starts)
 
-  def _values(self, batch, starts) -> losses.DiceValues:
-    f = self._f(
-        problems.concat([batch.inputs, batch.next_inputs, starts])
-    )  # [3 B, 1]
-    now, after, start = tf.split(f[:, 0], 3)  # [B] each
-    w = self._w(batch.inputs)[:, 0]  # [B]
+  def _values(self, w, batch, starts=None) -> losses.DiceValues:
+    """Returns w beside f of a minibatch.
+
+    Args:
+      w: [B] ratios.
+      batch: transitions.
+      starts: as many pairs (s0, a0); without them their f counts as 0, which
+        makes no difference to the gradient of w.
+    """
+    parts = [batch.inputs, batch.next_inputs]
+    parts += [] if starts is None else [starts]
+    f = self._f(problems.concat(parts))[:, 0]  # [2 B] or [3 B]
+    now, after, *start = tf.split(f, len(parts))  # [B] each
+    start = start[0] if start else tf.zeros_like(now)
     return losses.DiceValues(w, now, after, start)
 
   def ratio(self, inputs):

@@ -200,8 +200,8 @@ class _Board:
         ignored.setdefault(reason, []).append(entry)
       if not kept_runs.is_there(entry.directory):
         needed.update(entry.after)
-    for reason, runs in ignored.items():
-      self._bar.say(f'ignored       {len(runs)} kept runs with {reason}')
+    for reason, same in ignored.items():
+      self._bar.say(f'ignored       {len(same)} kept runs with {reason}')
 
   def read_others(self, whole: planning.Plan):
     """Reads finished runs that are not asked for: the table has them, too."""
