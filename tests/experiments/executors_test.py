@@ -155,8 +155,10 @@ def test_a_run_of_another_sweep_is_waited_for(tmp_path, monkeypatch):
 def test_workers_of_other_programs_have_their_cores(monkeypatch):
   cores = sorted(os.sched_getaffinity(0))
   # A worker by its name.
-  command = ['sh', '-c', 'read line', 'srdice_tf.experiments.worker']
-  with subprocess.Popen(command, stdin=subprocess.PIPE) as worker:
+  command = ['sh', '-c', 'echo; read line', 'srdice_tf.experiments.worker']
+  pipes = {'stdin': subprocess.PIPE, 'stdout': subprocess.PIPE}
+  with subprocess.Popen(command, **pipes) as worker:
+    worker.stdout.readline()  # A process has no name before it runs.
     path, gone = f'/proc/{worker.pid}/cmdline', '/proc/999999999/cmdline'
     monkeypatch.setattr(executors.glob, 'glob', lambda _: [path, gone])
     for core in cores:
