@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import dataclasses
 import hashlib
 import json
-import math
 from typing import Any
 
 import numpy as np
 
 from srdice_tf import errors
+from srdice_tf import recommendation
 
 VERSION = 1
 # The grades of a verdict, the best first.
@@ -271,18 +271,9 @@ class Evaluation:
 
   @property
   def recommended(self) -> MethodResult | None:
-    """The method that is nearest to what methods trained apart from it say.
-
-    The first, where there are none; None without verdicts.
-    """
+    """The method to go by; None without verdicts."""
     judged = [m for m in self.methods.values() if m.verdict is not None]
-    return min(judged, key=_distance_to_others) if judged else None
-
-
-def _distance_to_others(result: MethodResult) -> tuple[bool, float]:
-  found = result.evidence.disagreement if result.evidence else None
-  found = math.inf if found is None or math.isnan(found) else found
-  return not math.isfinite(result.value), found
+    return min(judged, key=recommendation.rank) if judged else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

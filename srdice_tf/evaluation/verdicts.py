@@ -81,7 +81,8 @@ RULES = (
     ),
     Threshold(
         'drift', 0.06, 0.5,
-        'it still moves by {value:.0%}: give it more updates',
+        'it still moves by {value:.0%}: more updates if its curve settles,'
+        ' fewer if it runs away',
     ),
 )
 

@@ -48,6 +48,17 @@ def test_recommended_is_who_agrees_most_not_who_is_graded_best():
   assert _evaluation().recommended is None
 
 
+@pytest.mark.parametrize(
+    'error, is_recommended', [(0.19, True), (0.2, False), (None, False)]
+)
+def test_the_doubly_robust_method_unless_its_q_ran_away(error, is_recommended):
+  robust = _method('dr', 'unsure', disagreement=0.5, standard_error=error)
+  found = _evaluation(_GOOD, robust, _UNSURE).recommended
+  assert found is (robust if is_recommended else _GOOD)
+  lost = _method('dr', 'do_not_use', value=float('nan'), standard_error=0.1)
+  assert _evaluation(lost, _GOOD).recommended is _GOOD
+
+
 def test_the_worst_of_the_seeds_decides():
   found = [_evaluation(_GOOD), _evaluation(_UNSURE, _BAD, seed=1)]
   assert judgements.grade(found) == 'unsure'
