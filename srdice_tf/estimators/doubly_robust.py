@@ -101,6 +101,9 @@ class DoublyRobust(interface.Estimator):
     self._terms = _zeros(problem.size, 'terms')  # [n]
     self._ratios = _zeros(problem.size, 'ratios')  # [n]
     self._values = _zeros(problem.num_starts, 'start_values')  # [m]
+    self._factor = tf.Variable(
+        tf.ones([], tf.float64), trainable=False, name='factor'
+    )
     self._sums = tf.Variable(
         tf.zeros([0, 0], tf.float64),
         trainable=False,
@@ -168,7 +171,9 @@ class DoublyRobust(interface.Estimator):
         column[part.rows] = ratio.ratio_of(part.problem)()
       differences[part.rows], values[part.starts] = self._q_of(part)
     if self.config.dr_normalised:
-      ratios *= [self._mass_factor(column) for column in ratios.T]
+      factors = [self._mass_factor(column) for column in ratios.T]  # [J]
+      self._factor.assign(factors[0])
+      ratios *= factors
     self._ratios.assign(ratios[:, 0])
     self._terms.assign(ratios[:, 0] * differences[:, 0])
     self._values.assign(values[:, 0])
@@ -229,6 +234,31 @@ class DoublyRobust(interface.Estimator):
   def ratios(self):
     return tf.identity(self._ratios)
 
+  def ratio_of(self, problem):
+    """Returns that of its ratios; their mean, if folds have their own."""
+    ratios = [part.ratios[0] for part in self._parts]
+    compute = [ratio.ratio_of(problem) for ratio in ratios]
+    return lambda: self._factor * tf.reduce_mean(
+        [tf.cast(ratio(), tf.float64) for ratio in compute], axis=0
+    )  # [n]
+
+  def value_of(self, rewards):
+    """Raises UserError: only ratios have it."""
+    del rewards
+    raise errors.UserError(
+        'algo', self.NAME, 'for another reward it needs a Q of that reward;'
+        f' the ratios of {self.config.dr_ratio} have a value for any'
+    )
+
+  def episode_contributions(self) -> np.ndarray:
+    """Returns what each episode [m] adds to the estimate: its sum."""
+    problem = self.problem
+    terms = np.bincount(
+        problem.episodes.numpy(), self._terms.numpy(), problem.num_starts
+    )  # [m]
+    start = (1.0 - problem.gamma) * self._values.numpy()  # [m]
+    return terms / problem.size + start / problem.num_starts
+
   def interval(self):
     """Returns the interval of the sums for ratios and values as fitted."""
     if not self.config.bootstrap_draws:
@@ -284,14 +314,16 @@ class DoublyRobust(interface.Estimator):
 
   def lines(self):
     found = self.details()
+    sources = 'what other ratios and values say'
+    if self.config.bootstrap_draws:
+      sources = f'its bootstrap and {sources}'
     return [
         f'{self.NAME}: {self.config.dr_value} says {found["value_term"]:.5g},'
         f' the ratios of {self.config.dr_ratio} correct it by'
         f' {found["correction"]:+.5g}; for another reward it needs a Q of that'
         ' reward',
         f'{self.NAME}: range {found["range_low"]:.5g} to'
-        f' {found["range_high"]:.5g}, from its bootstrap and from what other'
-        ' ratios and values say; no 95% interval',
+        f' {found["range_high"]:.5g}, from {sources}; no 95% interval',
     ]
 
 

@@ -134,16 +134,18 @@ def test_selection_is_sorted_and_shown(whole):
 def test_held_out_episodes(whole, tmp_path):
   path, _ = whole
   result = _run(
-      algo='linear_srdice,dual_dice',
+      algo='linear_srdice,dual_dice,dr',
+      dr_ratio='dual_dice',
       updates=20,
       select='none',
       holdout_fraction=0.4,
       **_directories(tmp_path, path),
   )
   assert result.returncode == 0, result.stderr
-  assert result.stdout.count('held-out') == 2
+  assert result.stdout.count('held-out') == 3
   with np.load(_run_dir(tmp_path) / 'ratios.npz') as ratios:
     assert ratios['linear_srdice'].shape == (1000,)
+    np.testing.assert_allclose(ratios['dr'], ratios['dual_dice'], rtol=1e-6)
 
 
 def test_estimate_is_ratios_times_rewards(whole):

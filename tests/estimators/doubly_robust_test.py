@@ -92,8 +92,9 @@ def test_exact_if_either_is_exact(mdp):
   rng = np.random.default_rng(0)
   wrong = rng.normal(size=mdp.data.size)
   with_ratio = _value(mdp, mdp.ratio, wrong)
-  assert with_ratio == pytest.approx(mdp.value, rel=1e-6)
-  assert _value(mdp, wrong, _q(mdp)) == pytest.approx(mdp.value, rel=1e-6)
+  # Sums are float64, probabilities of the policy's actions float32.
+  assert with_ratio == pytest.approx(mdp.value, rel=2e-7)
+  assert _value(mdp, wrong, _q(mdp)) == pytest.approx(mdp.value, rel=2e-7)
   assert abs(_value(mdp, wrong, wrong) - mdp.value) > 0.1
 
 
@@ -156,6 +157,38 @@ def test_interval_is_of_all_terms(problem, fitted):
   found = intervals.of_terms(zeros, episodes, values, 2000)
   error = values.std(ddof=1) / np.sqrt(len(values))
   assert found.standard_error == pytest.approx(error, rel=0.1)
+
+
+def test_episodes_add_up_to_the_estimate(problem, fitted):
+  dr = fitted['dr']
+  found = dr.episode_contributions()  # [m]
+  assert found.sum() == pytest.approx(float(dr.estimate()), rel=1e-12)
+  of_first = problem.episodes.numpy() == 0  # [n]
+  expected = np.sum(dr._terms.numpy()[of_first]) / problem.size
+  expected += (1 - problem.gamma) * dr._values.numpy()[0] / problem.num_starts
+  assert found[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_another_reward_is_refused(problem, fitted):
+  with pytest.raises(errors.UserError, match='needs a Q of that reward'):
+    fitted['dr'].value_of(problem.rewards)
+
+
+@pytest.mark.parametrize('is_normalised', [False, True])
+def test_ratios_of_other_data_are_those_of_its_method(problem, is_normalised):
+  dr = _fit(problem, dr_normalised=is_normalised)['dr']
+  np.testing.assert_allclose(dr.ratio_of(problem)(), dr.ratios(), rtol=1e-6)
+  other = problem.of_episodes(np.arange(3))
+  expected = dr._parts[0].ratios[0].ratio_of(other)()
+  factor = dr._factor.numpy()
+  assert (factor == 1.0) != is_normalised
+  np.testing.assert_allclose(dr.ratio_of(other)(), factor * expected)
+
+
+def test_ratios_of_other_data_are_the_mean_of_the_folds(problem):
+  dr = _fit(problem, dr_folds=2)['dr']
+  first, second = (part.ratios[0].ratio_of(problem)() for part in dr._parts)
+  np.testing.assert_allclose(dr.ratio_of(problem)(), (first + second) / 2)
 
 
 def test_folds_are_fitted_to_the_others(problem):
