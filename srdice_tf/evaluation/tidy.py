@@ -85,6 +85,9 @@ def _row(evaluation: results.Evaluation, result: results.MethodResult) -> dict:
       'low': low,
       'high': high,
       'standard_error': result.standard_error,
+      # Where a method says that the value may lie, and not only by variance.
+      'range_low': result.details.get('range_low'),
+      'range_high': result.details.get('range_high'),
       **_errors(evaluation.truth, result),
       'seconds': result.seconds,
       'diverged': result.diverged,

@@ -26,18 +26,20 @@ def test_a_row_for_each_run_and_method():
       interval=(1.0, 2.0),
       diagnostics=results.RatioDiagnostics(9, 1.1, 1.0, 4.5, 0.5, 0.0, 3.0, 0),
       curve=results.Curve((1, 2), (3.0, 1.0)),
+      details={'range_low': 0.5, 'range_high': 2.5},
   )
   frame = tidy.frame([evaluation, evaluation])
   assert list(frame['method']) == ['srdice', 'deep_td'] * 2
   row = frame.iloc[0]
   assert (row['env'], row['seed'], row['low'], row['high']) == ('A', 3, 1, 2)
+  assert (row['range_low'], row['range_high']) == (0.5, 2.5)
   assert row['relative_error'] == pytest.approx(0.25)
   assert row['log_error'] == pytest.approx(np.log(0.5 * 0.25))
   # Errors of 1 and -1 along the curve: log(0.5) twice.
   assert row['smoothed_log_error'] == pytest.approx(np.log(0.5))
   assert row['truth_allows'] == pytest.approx(np.log(0.5 * 0.01))
   assert row['ratio_mean'] == 1.1 and row['ratio_largest'] == 3.0
-  assert frame.iloc[1][['low', 'ratio_mean']].isna().all()
+  assert frame.iloc[1][['low', 'range_low', 'ratio_mean']].isna().all()
 
 
 def test_without_truth_there_is_no_error():
