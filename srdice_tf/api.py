@@ -80,7 +80,7 @@ def evaluate(
     gamma: discount.
     preset: schedule and rates: 'paper' or 'quick'; for frames also 'fixed'.
     hyperparameters: what differs from the preset, by name, such as
-      {'updates': 10_000}; `run_ope.py --help` lists them.
+      {'updates': 10_000}; `run_ope.py --helpfull` lists them.
     seed: of everything random.
     mdp: the MDP itself, where it is finite and known.
     progress: whether to show a progress line.

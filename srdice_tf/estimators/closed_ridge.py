@@ -69,11 +69,20 @@ def trials(
     config: of the flow test.
     has_mass: whether the ratios are to have the flow of the constant.
     seed: of the start pairs.
-
-  Raises:
-    UserError: if there are no two episodes or no vectors, or data are streamed.
   """
-  problem = representation.problem
+  halves = [
+      _half(representation, config, has_mass, seed, parity)
+      for parity in range(2)
+  ]
+  found = [{'ridge': r, 'flow_residual': _score(halves, r)} for r in RIDGES]
+  return sorted(found, key=lambda trial: trial['flow_residual'])
+
+
+def check(problem):
+  """Raises a UserError if no ridge can be chosen.
+
+  That is if there are no two episodes or no vectors, or data are streamed.
+  """
   if problem.is_streamed:
     raise errors.UserError(
         'closed_select', 'flow', 'needs all features in memory; the data are'
@@ -87,12 +96,6 @@ def trials(
         'scores ratios of vectors on episodes that were not fitted; the data'
         f' set {found}',
     )
-  halves = [
-      _half(representation, config, has_mass, seed, parity)
-      for parity in range(2)
-  ]
-  found = [{'ridge': r, 'flow_residual': _score(halves, r)} for r in RIDGES]
-  return sorted(found, key=lambda trial: trial['flow_residual'])
 
 
 def _half(representation, config, has_mass, seed, parity: int) -> _Half:

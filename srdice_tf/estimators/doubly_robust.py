@@ -67,6 +67,15 @@ def _names(text: str) -> list[str]:
   return [name.strip() for name in text.split(',') if name.strip()]
 
 
+def _made(shared, name: str, field: str) -> interface.Estimator:
+  """Returns the estimator of the ratios that a field names."""
+  try:
+    return shared.method(name)
+  except errors.UserError as error:
+    reason = f'cannot be used here: {error}'
+    raise errors.UserError(field, name, reason.removesuffix('.')) from error
+
+
 class _Part(NamedTuple):
   """Episodes that are summed over, with what was fitted for them.
 
@@ -148,12 +157,8 @@ class DoublyRobust(interface.Estimator):
       yield self._part(scored, rows, numbers[is_here], fitted, f'_fold{fold}')
 
   def _part(self, problem, rows, starts, shared, suffix: str):
-    names = self.config.ratio_methods
-    ratios = tuple(map(shared.method, names))  # [J]
-    for name, ratio in zip(names, ratios):
-      if not ratio.HAS_RATIOS:
-        field = 'dr_ratio' if ratio is ratios[0] else 'dr_range_ratios'
-        raise errors.UserError(field, name, 'this method has no density ratios')
+    methods = self.other_methods(self.config).items()
+    ratios = tuple(_made(shared, *method) for method in methods)  # [J]
     part = _Part(problem, rows, starts, ratios, shared.value_function)
     made = [phase for ratio in ratios for phase in ratio.phases]
     made += part.value_function.phases

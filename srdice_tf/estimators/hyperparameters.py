@@ -87,7 +87,7 @@ class Hyperparameters:
       config = self.of(method.Config)
       found[name] = dataclasses.asdict(config)
       for other, field in method.other_methods(config).items():
-        registry.check_names([other], field)
+        registry.check_has_ratios(other, field)
         if other not in names:
           names.append(other)
       for part in method.shared_parts(config):

@@ -74,5 +74,5 @@ def paper_text(name: str) -> str:
   default = preset('paper', is_frames=False)[name]
   on_frames = preset('paper', is_frames=True)[name]
   if on_frames == default:
-    return f'{default}'
+    return f'{default}' if default != '' else 'none'
   return f'{default}, on frames {on_frames}'

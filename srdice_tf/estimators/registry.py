@@ -43,9 +43,17 @@ def check_names(names: Sequence[str], field: str = 'algo'):
   for name in names:
     if name not in ESTIMATORS:
       near = difflib.get_close_matches(name, ESTIMATORS, n=1)
-      hint = f'did you mean {near[0]}? ' if near else ''
-      there_are = f'{hint}There are {", ".join(ESTIMATORS)}'
-      raise errors.UserError(field, name, f'no such estimator; {there_are}')
+      hint = f'did you mean {near[0]}? There are' if near else 'there are'
+      raise errors.UserError(
+          field, name, f'no such estimator; {hint} {", ".join(ESTIMATORS)}'
+      )
+
+
+def check_has_ratios(name: str, field: str):
+  """Raises a UserError if there is no such method, or none with ratios."""
+  check_names([name], field)
+  if not ESTIMATORS[name].HAS_RATIOS:
+    raise errors.UserError(field, name, 'this method has no density ratios')
 
 
 def make_estimators(

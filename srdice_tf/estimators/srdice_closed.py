@@ -46,6 +46,8 @@ class SRDICEClosed(interface.RatioEstimator):
 
   def __init__(self, problem, config, seed, shared):
     super().__init__(problem, config, seed, shared)
+    if config.closed_select == 'flow':
+      closed_ridge.check(problem)
     self._representation = shared.representation
     w = tf.zeros([self._representation.config.num_features], tf.float64)
     self._w = tf.Variable(w, trainable=False, name='w')  # [F]

@@ -238,12 +238,10 @@ def test_range_holds_what_others_say(problem):
 
 
 def test_bad_settings(problem):
-  with pytest.raises(errors.UserError, match='dr_range_ratios=deep_td.*no den'):
-    _make(problem, dr_range_ratios='deep_td')
-  with pytest.raises(errors.UserError, match='dr_ratio=deep_td.*no density'):
-    _make(problem, dr_ratio='deep_td')
   with pytest.raises(errors.UserError, match='nonsense.*no such estimator'):
     _make(problem, dr_ratio='nonsense')
+  with pytest.raises(errors.UserError, match='^dr_ratio=tabular.*expected int'):
+    _make(problem, dr_ratio='tabular_srdice')
   one = problem.of_episodes(np.array([0]))
   with pytest.raises(errors.UserError, match='dr_folds=2.*of episodes, 1'):
     _make(one, dr_folds=2)
@@ -253,6 +251,8 @@ def test_bad_settings(problem):
     ('field', 'value', 'reason'),
     [
         ('dr_ratio', 'srdise', 'did you mean srdice'),
+        ('dr_ratio', 'deep_td', 'no density ratios'),
+        ('dr_range_ratios', 'linear_srdice,deep_td', 'no density ratios'),
         ('dr_range_ratios', 'srdice_lstd,foo', 'no such estimator'),
         ('dr_ratio', 'dr', 'ratios of its own'),
         ('dr_range_ratios', 'srdice, dr', 'ratios of its own'),

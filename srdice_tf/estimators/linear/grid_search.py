@@ -86,7 +86,8 @@ def check(
     raise errors.UserError(
         'algo',
         name,
-        'its features are of vectors, but this environment has frames',
+        'its features are of vectors, but this environment has frames; there,'
+        ' srdice and srdice_closed have ratios',
     )
   num_episodes = len(np.unique(problem.episodes))
   if config.select == FLOW and num_episodes < 2:

@@ -26,8 +26,9 @@ class SRDICELstd(linear_srdice.LinearSRDICE):
   """Ratio w.h(s, a), where h is the last hidden layer of psi, and a constant.
 
   After phases 1 and 2 of SR-DICE, one pass over the data and one linear system.
-  Its fixed point has no target network that lags behind, and the constant gives
-  the ratios the mass that they must have.
+  Its fixed point has no target network that lags behind. Without a ridge the
+  constant would give the ratios the mass that they must have; the ridge, which
+  is on the constant's weight too, leaves them near it.
   """
 
   NAME = 'srdice_lstd'
