@@ -11,7 +11,8 @@ def rank(result) -> tuple[bool, bool, float]:
 
   That is the doubly robust one, unless its Q ran away. Without it, the one that
   is nearest to what methods trained apart from it say, and where there are
-  none the first.
+  none the first. That was measured with the paper's schedule; after a short one
+  Deep TD alone was nearer than `dr` (experiments/results/README.md).
 
   Args:
     result: a results.MethodResult.

@@ -166,8 +166,8 @@ def behaviour_log_error(evaluation: results.Evaluation) -> float | None:
 def _told(items: Mapping[Any, tuple[Any, dict]]) -> dict[Any, tuple]:
   """Returns the fields in which each item's fellows differ, and those to tell.
 
-  A value that more than half of an item's fellows have is not told; nor, where
-  no value has as many, one that more than half have in all environments.
+  A value that more than half have, over all environments, is not told: a method
+  has the same name in each, though not all were run in all.
 
   Args:
     items: by key, what the fellows have in common, environment and setting
@@ -195,7 +195,7 @@ def _usual(found: list[dict], everywhere: list[dict]):
   for name in dict.fromkeys(name for fields in found for name in fields):
     values = _values(found, name)
     if any(value != values[0] for value in values):
-      yield name, _of_most(values) or _of_most(_values(everywhere, name))
+      yield name, _of_most(_values(everywhere, name))
 
 
 def _values(found: list[dict], name: str) -> list:

@@ -55,8 +55,9 @@ def test_the_value_of_most_runs_needs_no_name(tmp_path):
 
 
 def test_names_are_the_same_in_all_environments(tmp_path):
-  """Also where one of them has fewer runs of a setting."""
-  for env_id, sizes in (('A', (256, 256, 2048)), ('B', (256, 2048))):
+  """Also where another setting has most of the runs of one."""
+  runs = {'A': (256, 256, 256, 2048), 'B': (256, 2048, 2048)}
+  for env_id, sizes in runs.items():
     for i, size in enumerate(sizes):
       hand_made.write_run(
           tmp_path / env_id / str(i), env_id, i, {'dual_dice': -1.0},
