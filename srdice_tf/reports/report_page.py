@@ -20,7 +20,7 @@ from srdice_tf.reports import run_records
 
 PAGE = 'report.html'
 # Claims are judged by the runs of the first of these that there are.
-_SCALES = 'paper', 'desk', '', 'smoke'
+_SCALES = 'paper', 'desk', 'short', '', 'smoke'
 # The order of sections; what is not here comes after.
 _ORDER = (
     'hard', 'easy', 'random_rewards', 'ablation_size', 'ablation_gamma',
