@@ -17,12 +17,12 @@ from scipy import stats
 
 from srdice_tf.reports import aggregates
 
-CONFIRMED, REFUTED, OPEN = 'confirmed', 'refuted', 'not enough data'
+CONFIRMED, REFUTED, OPEN = 'confirmed', 'refuted', 'open'
 BEHAVIOUR = 'behaviour'
+FEW = 'too few seeds'  # What a comparison says that has not MIN_SEEDS.
 MIN_SEEDS = 3
 TOLERANCE = 1.0  # Log errors that differ by less count as similar.
 _YES, _NO, _UNDECIDED = 'yes', 'no', 'undecided'
-_FEW = 'too few seeds'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Comparison:
   value: float | None
   low: float | None = None
   high: float | None = None
-  answer: str = _FEW
+  answer: str = FEW
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +113,7 @@ def compare(
     found = _interval(values.to_numpy())
     answer = _UNDECIDED
     if len(values) < MIN_SEEDS:
-      answer = _FEW
+      answer = FEW
     elif found[2] < 0.0:
       answer = _YES
     elif found[1] > 0.0:
@@ -168,7 +168,7 @@ def similar(comparisons: Iterable[Comparison]) -> list[Comparison]:
   found = []
   for each in comparisons:
     answer = each.answer
-    if answer != _FEW:
+    if answer != FEW:
       is_inside = each.low > -TOLERANCE and each.high < TOLERANCE
       is_outside = each.low > TOLERANCE or each.high < -TOLERANCE
       answer = _YES if is_inside else _NO if is_outside else _UNDECIDED
@@ -181,7 +181,7 @@ def no_gain(comparisons: Iterable[Comparison]) -> list[Comparison]:
   found = []
   for each in comparisons:
     answer = each.answer
-    if answer != _FEW:
+    if answer != FEW:
       is_gain = each.high < -TOLERANCE
       is_none = each.low > -TOLERANCE
       answer = _NO if is_gain else _YES if is_none else _UNDECIDED
@@ -201,7 +201,7 @@ def same_order(errors: pd.DataFrame, methods: Sequence[str]) -> Finding:
       same = list(compare(errors, first, second))
       answers = {each.answer for each in same}
       found += same
-      num_pairs += len(same) > 1 and _FEW not in answers
+      num_pairs += len(same) > 1 and FEW not in answers
       if {_YES, _NO} <= answers:
         verdict = REFUTED
   if verdict == CONFIRMED and not num_pairs:
@@ -224,7 +224,7 @@ def ratio_of(
     if len(a) and len(b):
       value, count = float(a.mean() / b.mean()), min(len(a), len(b))
       answer = _YES if low <= value <= high else _NO
-      answer = answer if count >= MIN_SEEDS else _FEW
+      answer = answer if count >= MIN_SEEDS else FEW
       what = f'{column} of {first} / {second}'
       found.append(Comparison('all', what, count, value, answer=answer))
   if len(found) < len(pairs):
@@ -249,7 +249,7 @@ def best_share(
     shares = is_best.groupby(level='seed').mean().to_numpy()
     value, low, high = _interval(shares)
     answer = _YES if value >= share else _NO
-    answer = answer if len(shares) >= MIN_SEEDS else _FEW
+    answer = answer if len(shares) >= MIN_SEEDS else FEW
     what = f'share of rewards on which {method} is best'
     found.append(Comparison(env, what, len(shares), value, low, high, answer))
   return on_every_task(found)

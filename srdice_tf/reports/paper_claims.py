@@ -1,6 +1,8 @@
 """The paper's claims, each with the rule that decides whether runs bear it."""
 
 import collections
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 
 from srdice_tf.reports import claim_checks
@@ -46,15 +48,45 @@ class JudgedClaim:
     verdict: of the rule.
     table: the comparisons; None if there is none.
     answers: what they say, counted.
+    scale: of the runs.
+    num_known: comparisons with enough seeds.
   """
 
   claim: Claim
   verdict: str
   table: report_parts.ReportTable | None
   answers: str = ''
+  scale: str = ''
+  num_known: int = 0
 
 
-def judge(evidence: claim_rules.Evidence) -> list[JudgedClaim]:
+def judge_largest(
+    evidence: Mapping[str, claim_rules.Evidence],
+) -> list[JudgedClaim]:
+  """Returns every claim, judged by the largest scale that can.
+
+  That is the first by which it is confirmed or refuted, or that has as many
+  comparisons with enough seeds as any other: a smaller one does not decide what
+  it leaves undecided.
+
+  Args:
+    evidence: by scale, the largest first.
+  """
+  judged = zip(*(judge(each, scale) for scale, each in evidence.items()))
+  return [_largest(same) for same in judged]
+
+
+def _largest(same: Sequence[JudgedClaim]) -> JudgedClaim:
+  most = max(each.num_known for each in same)
+  is_settled = lambda each: (
+      each.verdict != claim_rules.OPEN or each.num_known == most
+  )
+  return next(filter(is_settled, same))
+
+
+def judge(
+    evidence: claim_rules.Evidence, scale: str = ''
+) -> list[JudgedClaim]:
   """Returns every claim with its verdict and its figures."""
   judged = []
   for claim in CLAIMS:
@@ -65,8 +97,10 @@ def judge(evidence: claim_rules.Evidence) -> list[JudgedClaim]:
     )
     counts = collections.Counter(each.answer for each in found.comparisons)
     answers = ', '.join(f'{count} {name}' for name, count in counts.items())
+    num_known = len(rows) - counts[claim_rules.FEW]
+    table = table if rows else None
     judged.append(
-        JudgedClaim(claim, found.verdict, table if rows else None, answers)
+        JudgedClaim(claim, found.verdict, table, answers, scale, num_known)
     )
   return judged
 

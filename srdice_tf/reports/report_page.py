@@ -19,8 +19,9 @@ from srdice_tf.reports import report_tables
 from srdice_tf.reports import run_records
 
 PAGE = 'report.html'
-# Claims are judged by the runs of the first of these that there are.
-_SCALES = 'paper', 'desk', 'short', '', 'smoke'
+# The largest comes first; a test of the path decides nothing beside others.
+_NO_RESULT = 'smoke'
+_SCALES = 'paper', 'desk', 'short', '', _NO_RESULT
 # The order of sections; what is not here comes after.
 _ORDER = (
     'hard', 'easy', 'random_rewards', 'ablation_size', 'ablation_gamma',
@@ -39,7 +40,7 @@ def write(groups: Sequence[run_records.Group], directory: str) -> str:
       and table.
   """
   os.makedirs(directory, exist_ok=True)
-  groups, sections, scale, judged = _content(groups)
+  groups, sections, judged = _content(groups)
   for section in sections:
     for part in (*section['figures'], *section['tables']):
       part.write(directory)
@@ -55,7 +56,6 @@ def write(groups: Sequence[run_records.Group], directory: str) -> str:
       sections=sections,
       judged=[each for each in judged if each.table],
       silent=[each for each in judged if not each.table],
-      judged_scale=scale,
       verdicts=verdicts,
       num_runs=sum(len(group.records) for group in groups),
       num_missing=sum(len(group.missing) for group in groups),
@@ -72,7 +72,7 @@ def tables(
     groups: Sequence[run_records.Group],
 ) -> list[report_parts.ReportTable]:
   """Returns all tables of a report, and those behind its figures."""
-  _, sections, _, judged = _content(groups)
+  _, sections, judged = _content(groups)
   behind = [part.table for each in sections for part in each['figures']]
   shown = [table for each in sections for table in each['tables']]
   found = [*behind, *shown, _verdicts(judged), *(j.table for j in judged)]
@@ -80,12 +80,12 @@ def tables(
 
 
 def _content(groups: Sequence[run_records.Group]):
-  """Returns groups in order, their sections, and claims with their scale."""
+  """Returns groups in order, their sections, and the judged claims."""
   groups = sorted(groups, key=_rank)
   frames = [run_records.frame(group) for group in groups]
   names = _names(groups)
   sections = [_section(*each) for each in zip(groups, frames, names)]
-  return groups, sections, *_judged(groups, frames)
+  return groups, sections, _judged(groups, frames)
 
 
 def _rank(group: run_records.Group) -> int:
@@ -149,24 +149,31 @@ def _section(group, frame: pd.DataFrame, name: str) -> dict:
   }
 
 
-def _judged(groups, frames) -> tuple[str, list[paper_claims.JudgedClaim]]:
-  """Returns the claims, judged by the largest scale, and its name."""
+def _judged(groups, frames) -> list[paper_claims.JudgedClaim]:
+  """Returns the claims, each judged by the largest scale that can."""
   has_runs = [g.scale for g in groups if g.records or g.tables]
-  known = [scale for scale in _SCALES if scale in has_runs]
-  scale = known[0] if known else has_runs[0]
-  pairs = [(g, f) for g, f in zip(groups, frames) if g.scale == scale]
+  known = [scale for scale in _SCALES if scale in has_runs] or has_runs[:1]
+  if len(known) > 1 and known[-1] == _NO_RESULT:
+    known.pop()
+  pairs = list(zip(groups, frames))
+  return paper_claims.judge_largest({
+      scale: _evidence([each for each in pairs if each[0].scale == scale])
+      for scale in known
+  })
+
+
+def _evidence(pairs) -> claim_rules.Evidence:
+  """Returns what groups of one scale, with their frames, say."""
   tables = {}
   for group, _ in pairs:
     if group.name and group.name not in _ORDER:
       continue  # Ours: the paper's claims are of its experiments.
     for kind, table in group.tables.items():
       tables.setdefault(kind, []).append(table)
-  found = [frame for _, frame in pairs if len(frame)]
-  evidence = claim_rules.Evidence(
-      _joined(found),
+  return claim_rules.Evidence(
+      _joined([frame for _, frame in pairs if len(frame)]),
       {kind: pd.concat(each) for kind, each in tables.items()},
   )
-  return scale, paper_claims.judge(evidence)
 
 
 def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -177,8 +184,14 @@ def _joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _verdicts(judged) -> report_parts.ReportTable:
-  rows = [[e.claim.words, e.claim.where, e.verdict] for e in judged]
-  columns = 'claim', 'where', 'verdict'
+  rows = [
+      [
+          each.claim.words, each.claim.where, each.verdict,
+          each.scale if each.table else '-', each.answers or '-',
+      ]
+      for each in judged
+  ]
+  columns = 'claim', 'where', 'verdict', 'scale', 'comparisons'
   return report_parts.ReportTable('claims', columns, rows, 'All claims.')
 
 

@@ -32,7 +32,7 @@ def test_every_experiment_of_the_paper_is_there():
   own = set(own_experiments.EXPERIMENTS)
   assert own and not own & _PAPER
   assert set(known_experiments.EXPERIMENTS) == _PAPER | own
-  assert set(scales.SCALES) == {'paper', 'desk', 'smoke'}
+  assert set(scales.SCALES) == {'paper', 'desk', 'short', 'smoke'}
 
 
 def test_hard_at_the_scale_of_the_paper():

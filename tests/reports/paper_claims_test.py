@@ -47,6 +47,25 @@ def test_nothing_decides_nothing():
   assert all(each.table is None for each in judged)
 
 
+def _by_scale(**runs):
+  """Returns scale and verdict of the first claim, by runs of some scales."""
+  evidence = {k: claim_rules.Evidence(v, {}) for k, v in runs.items()}
+  first = paper_claims.judge_largest(evidence)[0]
+  assert first.claim.name == 'hard_mis'
+  return first.scale, first.verdict
+
+
+def test_the_largest_scale_that_can_decides():
+  whole, few = _runs('hard', _GOOD), _runs('hard', _GOOD, seeds=(0, 1))
+  lost = _runs('hard', _GOOD | {'gradient_dice': -9.0})
+  alike = _runs('hard', _GOOD | {'gradient_dice': -6.0})
+  confirmed, refuted = claim_rules.CONFIRMED, claim_rules.REFUTED
+  assert _by_scale(desk=whole, short=lost) == ('desk', confirmed)
+  assert _by_scale(desk=few, short=lost) == ('short', refuted)
+  assert _by_scale(desk=alike, short=lost) == ('desk', claim_rules.OPEN)
+  assert _by_scale(desk=few, short=few) == ('desk', claim_rules.OPEN)
+
+
 @pytest.mark.parametrize(
     'name', ['hard_mis', 'hard_deep_td', 'same_as_deep_sr', 'hard_behaviour']
 )
