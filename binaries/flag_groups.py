@@ -132,8 +132,8 @@ SHORT = {
                ' minutes, fixed: for frames'),
     'run_study.preset': ('NAME', 'schedule and rates: paper (default) or'
                          ' quick'),
-    'scale': ('NAME', 'desk (default), short: small networks, paper: days, smoke:'
-              ' no result'),
+    'scale': ('NAME', 'desk (default), short: small networks, paper: days,'
+              ' smoke: no result'),
     'seed': ('NUMBER', 'of everything random (default: 0)'),
     'num_seeds': ('NUMBER', 'runs with data of their own (default: 1)'),
     'run_study.num_seeds': ('NUMBER', 'data sets of each task (default: 10)'),
