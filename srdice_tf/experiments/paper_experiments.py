@@ -147,12 +147,12 @@ EXPERIMENTS: dict[str, designs.Experiment] = {
         points=(designs.Point(task=designs.HARD),),
         num_seeds=3,
         is_timed=True,
-        # The paper's batches, a tenth of its updates.
+        # The paper's batches, one step of 25.
         scaled={
             'desk': {
-                'encoder_steps': 3_000,
-                'successor_steps': 10_000,
-                'updates': 25_000,
+                'encoder_steps': 1_200,
+                'successor_steps': 4_000,
+                'updates': 10_000,
                 'ratio_batch_size': 2048,
             }
         },

@@ -10,12 +10,14 @@ import itertools
 
 import pandas as pd
 
+from srdice_tf.reports import aggregates
 from srdice_tf.reports import claim_rules
 
 MIS = 'dual_dice', 'gradient_dice'
+DEEP_RL = 'deep_td', 'deep_sr'
 TRAINED = 'srdice', 'deep_sr', 'deep_td', *MIS
 _LAST = 10  # Evaluations on the chain that count as its end.
-_NOTHING = claim_rules.Finding(claim_rules.OPEN)
+_NOTHING = claim_rules.Finding()
 
 Decide = Callable[[claim_rules.Evidence], claim_rules.Finding]
 
@@ -25,22 +27,67 @@ def lower_error(
     lower: Sequence[str],
     higher: Sequence[str],
     summary: Callable = claim_rules.on_every_task,
+    **tasks,
+) -> Decide:
+  """Compares each of `lower` with each of `higher`, task by task.
+
+  Args:
+    experiments: whose runs are compared.
+    lower: methods that should have the lower log error.
+    higher: methods that should have the higher one.
+    summary: of the comparisons.
+    **tasks: of `compared`.
+  """
+  pairs = [(a, b) for a, b in itertools.product(lower, higher) if a != b]
+  return compared(experiments, pairs, summary=summary, **tasks)
+
+
+def swings_less(pairs: Sequence[tuple[str, str]], **tasks) -> Decide:
+  """Compares how much estimates swing on the way in the hard setting."""
+  return compared(('hard',), pairs, 'log_swing', **tasks)
+
+
+def compared(
+    experiments: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    quantity: str = aggregates.ERROR,
+    summary: Callable = claim_rules.on_every_task,
+    on: Sequence[str] = ('',),
     but: Sequence[str] = (),
     min_tasks: int = 1,
 ) -> Decide:
-  """Compares each of `lower` with each of `higher`, on all tasks but some."""
+  """Compares pairs of methods, task by task.
+
+  Args:
+    experiments: whose runs are compared.
+    pairs: the first should have the lower number.
+    quantity: the column of the tidy table that is compared.
+    summary: of the comparisons.
+    on: how the names of the tasks begin.
+    but: how the names of those begin that are left out.
+    min_tasks: of the summary.
+  """
 
   def decide(evidence):
     found = []
     for experiment in experiments:
-      errors = claim_rules.errors_of(evidence, experiment)
-      for first, second in itertools.product(lower, higher):
-        if first != second:
-          found += claim_rules.compare(errors, first, second)
-    found = [each for each in found if not each.task.startswith(tuple(but))]
-    return summary(found, min_tasks)
+      numbers = claim_rules.errors_of(evidence, experiment, quantity=quantity)
+      for lower, higher in pairs:
+        same = claim_rules.compare(numbers, lower, higher)
+        found += _named(same, experiment if len(experiments) > 1 else '')
+    is_meant = lambda task: (
+        task.startswith(tuple(on)) and not task.startswith(tuple(but))
+    )
+    return summary([each for each in found if is_meant(each.task)], min_tasks)
 
   return decide
+
+
+def _named(comparisons, experiment: str):
+  """Yields comparisons that name their experiment, if one is given."""
+  for each in comparisons:
+    what = f'{each.what} ({experiment})' if experiment else each.what
+    yield dataclasses.replace(each, what=what)
 
 
 def all_similar(comparisons, min_tasks: int) -> claim_rules.Finding:
@@ -98,7 +145,9 @@ def _variants(evidence, experiment: str, fields: Sequence[str]) -> pd.DataFrame:
   return claim_rules.errors_of(evidence, experiment, name)
 
 
-def over_representations(pairs: Sequence[tuple[str, str]]) -> Decide:
+def over_representations(
+    pairs: Sequence[tuple[str, str]], rule: Callable = list
+) -> Decide:
   """Compares methods over inputs, named as 'dual_dice psi True' (linear)."""
 
   def decide(evidence):
@@ -107,9 +156,30 @@ def over_representations(pairs: Sequence[tuple[str, str]]) -> Decide:
     found = []
     for lower, higher in pairs:
       found += claim_rules.compare(errors, lower, higher)
-    return claim_rules.on_every_task(found)
+    return claim_rules.on_every_task(rule(found))
 
   return decide
+
+
+def more_biased_by_noise(evidence) -> claim_rules.Finding:
+  """Compares the deep RL methods in the hard setting and with more noise."""
+  runs = evidence.runs
+  if not len(runs):
+    return _NOTHING
+  rows = runs[runs['experiment'].isin(['hard', 'ablation_noise'])]
+  rows = rows.assign(
+      label=rows['method'] + ' in ' + rows['experiment'],
+      experiment='ablation_noise',
+  )
+  errors = claim_rules.errors_of(
+      dataclasses.replace(evidence, runs=rows), 'ablation_noise'
+  )
+  found = []
+  for name in DEEP_RL:
+    found += claim_rules.compare(
+        errors, f'{name} in hard', f'{name} in ablation_noise'
+    )
+  return claim_rules.on_every_task(found)
 
 
 def no_gain_of_layers(evidence) -> claim_rules.Finding:
@@ -137,30 +207,43 @@ def seconds_ratio(methods: Sequence[str], low: float, high: float) -> Decide:
   return decide
 
 
-def on_rewards(rule: Callable[..., claim_rules.Finding], *args) -> Decide:
-  """Asks a rule about the table of random rewards."""
+def on_rewards(
+    rule: Callable[..., claim_rules.Finding], *args, on: str = ''
+) -> Decide:
+  """Asks a rule about the table of random rewards, or some of its tasks."""
 
   def decide(evidence):
     rewards = evidence.tables.get('random_rewards')
-    return _NOTHING if rewards is None else rule(rewards, 'srdice', *args)
+    if rewards is None:
+      return _NOTHING
+    rewards = rewards[rewards['env'].str.startswith(on)]
+    return rule(rewards, 'srdice', *args)
 
   return decide
 
 
 def on_chain(
-    features: Sequence[str], pairs: Sequence[tuple[str, str]]
+    features: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    last: int = _LAST,
 ) -> Decide:
-  """Compares log MSEs of ratios at the end of training on the chain."""
+  """Compares mean log MSEs of ratios on the chain.
+
+  Args:
+    features: of the states.
+    pairs: of methods, the first with the lower one.
+    last: evaluations that the mean is of; 0 for all of training.
+  """
 
   def decide(evidence):
     chain = evidence.tables.get('chain')
     if chain is None:
       return _NOTHING
     trials = [c for c in chain.columns if c.isdigit()]
-    last = chain.groupby(['features', 'method'])[trials].apply(
-        lambda rows: rows.tail(_LAST).mean()
+    means = chain.groupby(['features', 'method'])[trials].apply(
+        lambda rows: rows[-last:].mean()
     )
-    errors = last.stack().unstack('method')  # [features and trial, method]
+    errors = means.stack().unstack('method')  # [features and trial, method]
     errors = errors[errors.index.get_level_values(0).isin(features)]
     found = []
     for lower, higher in pairs:

@@ -2,7 +2,8 @@
 
 A comparison of two methods on a task takes the differences of their log errors
 over the seeds that both have, and the 95% interval of their mean by Student's
-t. A rule sums up the comparisons as one verdict.
+t. A rule sums up the comparisons as one verdict; comparisons of other runs may
+take the place of some before it does.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -50,6 +52,7 @@ class Comparison:
     low: of its 95% interval; None if it has none.
     high: likewise.
     answer: what they say of the claim.
+    scale: of the runs.
   """
 
   task: str
@@ -59,20 +62,26 @@ class Comparison:
   low: float | None = None
   high: float | None = None
   answer: str = FEW
+  scale: str = ''
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-  """A verdict, and the figures it rests on."""
+  """Figures, and what sums them up as a verdict."""
 
-  verdict: str
   comparisons: Sequence[Comparison] = ()
+  summary: Callable[[Sequence[Comparison]], str] = lambda comparisons: OPEN
+
+  @property
+  def verdict(self) -> str:
+    return self.summary(self.comparisons)
 
 
 def errors_of(
     evidence: Evidence,
     experiment: str,
     key: Callable[[pd.Series], str] = lambda row: row['label'],
+    quantity: str = aggregates.ERROR,
 ) -> pd.DataFrame:
   """Returns log errors by task and run, with a column for each method.
 
@@ -83,15 +92,16 @@ def errors_of(
     evidence: with the tidy table.
     experiment: name; runs of no experiment count by their setting.
     key: names the column of a row of the tidy table; '' for none.
+    quantity: another column of the tidy table, instead of log errors.
   """
   runs = evidence.runs
-  if not len(runs) or aggregates.ERROR not in runs:
+  if not len(runs) or quantity not in runs:
     return pd.DataFrame()
   is_loose = (runs['experiment'] == '') & (runs['setting'] == experiment)
   runs = runs[(runs['experiment'] == experiment) | is_loose]
   if not len(runs):
     return pd.DataFrame()
-  errors = runs[aggregates.ERROR].astype(float)
+  errors = runs[quantity].astype(float)
   finite = errors.where(np.isfinite(errors))
   runs = runs.assign(
       error=finite.fillna(finite.max() + 1.0), column=runs.apply(key, axis=1)
@@ -133,34 +143,39 @@ def _interval(values: np.ndarray) -> tuple[float, float | None, float | None]:
 
 
 def on_every_task(
-    comparisons: Iterable[Comparison], min_tasks: int = 1
+    comparisons: Iterable[Comparison], min_tasks: int = 1, min_number: int = 1
 ) -> Finding:
   """Confirmed if all say yes, on so many tasks; refuted if one says no."""
-  found = list(comparisons)
-  answers = [each.answer for each in found]
-  if _NO in answers:
-    return Finding(REFUTED, found)
-  num_tasks = len({each.task for each in found})
-  is_whole = num_tasks >= min_tasks and set(answers) == {_YES}
-  return Finding(CONFIRMED if is_whole else OPEN, found)
+
+  def summary(found: Sequence[Comparison]) -> str:
+    answers = [each.answer for each in found]
+    if _NO in answers:
+      return REFUTED
+    is_whole = len({each.task for each in found}) >= min_tasks
+    is_whole = is_whole and len(found) >= min_number
+    return CONFIRMED if is_whole and set(answers) == {_YES} else OPEN
+
+  return Finding(list(comparisons), summary)
 
 
 def on_most_tasks(
     comparisons: Iterable[Comparison], min_tasks: int = 1
 ) -> Finding:
   """Confirmed if more than half of the tasks say yes, refuted if no."""
-  found = list(comparisons)
-  by_task = {}
-  for each in found:
-    by_task.setdefault(each.task, []).append(each.answer)
-  num_yes = sum(set(answers) == {_YES} for answers in by_task.values())
-  num_no = sum(_NO in answers for answers in by_task.values())
-  verdict = OPEN
-  if len(by_task) >= min_tasks and 2 * num_yes > len(by_task):
-    verdict = CONFIRMED
-  elif len(by_task) >= min_tasks and 2 * num_no > len(by_task):
-    verdict = REFUTED
-  return Finding(verdict, found)
+
+  def summary(found: Sequence[Comparison]) -> str:
+    by_task = {}
+    for each in found:
+      by_task.setdefault(each.task, []).append(each.answer)
+    num_yes = sum(set(answers) == {_YES} for answers in by_task.values())
+    num_no = sum(_NO in answers for answers in by_task.values())
+    if len(by_task) < min_tasks:
+      return OPEN
+    if 2 * num_yes > len(by_task):
+      return CONFIRMED
+    return REFUTED if 2 * num_no > len(by_task) else OPEN
+
+  return Finding(list(comparisons), summary)
 
 
 def similar(comparisons: Iterable[Comparison]) -> list[Comparison]:
@@ -195,18 +210,19 @@ def same_order(errors: pd.DataFrame, methods: Sequence[str]) -> Finding:
   Two methods change places if the one's log error is clearly lower on a task,
   and the other's on another one.
   """
-  found, verdict, num_pairs = [], CONFIRMED, 0
-  for i, first in enumerate(methods):
-    for second in methods[i + 1 :]:
-      same = list(compare(errors, first, second))
-      answers = {each.answer for each in same}
-      found += same
-      num_pairs += len(same) > 1 and FEW not in answers
-      if {_YES, _NO} <= answers:
-        verdict = REFUTED
-  if verdict == CONFIRMED and not num_pairs:
-    verdict = OPEN
-  return Finding(verdict, found)
+  pairs = itertools.combinations(methods, 2)
+  found = [each for pair in pairs for each in compare(errors, *pair)]
+  return Finding(found, _order_summary)
+
+
+def _order_summary(found: Sequence[Comparison]) -> str:
+  by_pair = {}
+  for each in found:
+    by_pair.setdefault(each.what, []).append(each.answer)
+  if any({_YES, _NO} <= {*answers} for answers in by_pair.values()):
+    return REFUTED
+  is_known = lambda answers: len(answers) > 1 and FEW not in answers
+  return CONFIRMED if any(map(is_known, by_pair.values())) else OPEN
 
 
 def ratio_of(
@@ -227,9 +243,7 @@ def ratio_of(
       answer = answer if count >= MIN_SEEDS else FEW
       what = f'{column} of {first} / {second}'
       found.append(Comparison('all', what, count, value, answer=answer))
-  if len(found) < len(pairs):
-    return Finding(OPEN, found)
-  return on_every_task(found)
+  return on_every_task(found, min_number=len(pairs))
 
 
 def best_share(

@@ -9,8 +9,8 @@ import pandas as pd
 
 from srdice_tf.reports import aggregates
 from srdice_tf.reports import claim_rules
+from srdice_tf.reports import judged_claims
 from srdice_tf.reports import origins
-from srdice_tf.reports import paper_claims
 from srdice_tf.reports import range_table
 from srdice_tf.reports import report_curves
 from srdice_tf.reports import report_parts
@@ -149,14 +149,14 @@ def _section(group, frame: pd.DataFrame, name: str) -> dict:
   }
 
 
-def _judged(groups, frames) -> list[paper_claims.JudgedClaim]:
-  """Returns the claims, each judged by the largest scale that can."""
+def _judged(groups, frames) -> list[judged_claims.JudgedClaim]:
+  """Returns the claims, each comparison by the largest scale that can."""
   has_runs = [g.scale for g in groups if g.records or g.tables]
   known = [scale for scale in _SCALES if scale in has_runs] or has_runs[:1]
   if len(known) > 1 and known[-1] == _NO_RESULT:
     known.pop()
   pairs = list(zip(groups, frames))
-  return paper_claims.judge_largest({
+  return judged_claims.judge({
       scale: _evidence([each for each in pairs if each[0].scale == scale])
       for scale in known
   })

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from srdice_tf import results
@@ -17,6 +18,8 @@ _NOT_TOLD = frozenset((
     'env_id', 'setting', 'num_envs', 'policy_checksum', 'behaviour_checksum',
     'truth', 'truth_episodes', 'truth_max_episodes',
 ))
+_LEAST_ESTIMATES = 5  # Fewer say nothing of how much they swing.
+_TINY = 1e-12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +94,8 @@ def frame(group: Group) -> pd.DataFrame:
   Beside what `tidy.frame` has: 'experiment', 'directory', 'task' (the
   environment and what differs between its tasks), 'variant' (in which
   hyper-parameters a method differs from most of its runs), 'label' (both),
-  'run' (seed and part of the data), 'behaviour_log_error', 'phase_seconds',
+  'run' (seed and part of the data), 'behaviour_log_error', 'log_swing' (how
+  much the estimate swings on the way), 'phase_seconds',
   'updates', and each setting in which runs of an environment differ, as
   'task.<field>' and 'method.<field>'.
   """
@@ -142,6 +146,7 @@ def _row(group, record, method, tasks, methods, with_setting) -> dict:
       'variant': ', '.join(_texts(variant)),
       'label': ', '.join([method, *_texts(variant)]),
       'behaviour_log_error': behaviour_log_error(evaluation),
+      'log_swing': log_swing(evaluation, method),
       'phase_seconds': dict(phases),
       'updates': num_updates(evaluation[method]) or 0,
       **{f'task.{key}': value for key, value in task_fields.items()},
@@ -153,6 +158,20 @@ def num_updates(result: results.MethodResult) -> int | None:
   """Returns the updates of a method's last phase; None for a closed form."""
   steps = result.curve.steps
   return steps[-1] if steps and steps[-1] > 1 else None
+
+
+def log_swing(evaluation: results.Evaluation, method: str) -> float | None:
+  """Returns by how much an estimate swings on the way, relative to the truth.
+
+  It is the natural log of the standard deviation of the estimates in the second
+  half of the updates; None for a closed form, or without a truth.
+  """
+  estimates = np.array(evaluation[method].curve.estimates, float)
+  last = estimates[len(estimates) // 2 :]
+  if evaluation.truth is None or len(last) < _LEAST_ESTIMATES:
+    return None
+  scale = max(abs(evaluation.truth.value), _TINY)
+  return float(np.log(max(last.std() / scale, _TINY)))
 
 
 def behaviour_log_error(evaluation: results.Evaluation) -> float | None:

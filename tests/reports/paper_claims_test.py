@@ -6,7 +6,7 @@ import pytest
 
 from srdice_tf.reports import aggregates
 from srdice_tf.reports import claim_rules
-from srdice_tf.reports import paper_claims
+from srdice_tf.reports import judged_claims
 
 _NOTHING = claim_rules.Evidence(pd.DataFrame(), {})
 _TASKS = 'ABCDE'
@@ -32,8 +32,12 @@ def _runs(experiment, errors, tasks=_TASKS, seeds=_SEEDS, **columns):
 
 def _verdict(name, *runs, **tables):
   evidence = claim_rules.Evidence(pd.concat(runs or [pd.DataFrame()]), tables)
-  found = {each.claim.name: each for each in paper_claims.judge(evidence)}
-  return found[name].verdict
+  return _judged(name, desk=evidence).verdict
+
+
+def _judged(name, **evidence):
+  found = {each.claim.name: each for each in judged_claims.judge(evidence)}
+  return found[name]
 
 
 _GOOD = {'srdice': -6.0, 'deep_sr': -6.1, 'deep_td': -7.0, 'dual_dice': -1.0,
@@ -41,18 +45,17 @@ _GOOD = {'srdice': -6.0, 'deep_sr': -6.1, 'deep_td': -7.0, 'dual_dice': -1.0,
 
 
 def test_nothing_decides_nothing():
-  judged = paper_claims.judge(_NOTHING)
+  judged = judged_claims.judge({'desk': _NOTHING})
   assert {each.verdict for each in judged} == {claim_rules.OPEN}
   assert len({each.claim.name for each in judged}) == len(judged)
   assert all(each.table is None for each in judged)
 
 
 def _by_scale(**runs):
-  """Returns scale and verdict of the first claim, by runs of some scales."""
+  """Returns scale and verdict of a claim, by runs of some scales."""
   evidence = {k: claim_rules.Evidence(v, {}) for k, v in runs.items()}
-  first = paper_claims.judge_largest(evidence)[0]
-  assert first.claim.name == 'hard_mis'
-  return first.scale, first.verdict
+  found = _judged('hard_mis', **evidence)
+  return found.scale, found.verdict
 
 
 def test_the_largest_scale_that_can_decides():
@@ -64,6 +67,21 @@ def test_the_largest_scale_that_can_decides():
   assert _by_scale(desk=few, short=lost) == ('short', refuted)
   assert _by_scale(desk=alike, short=lost) == ('desk', claim_rules.OPEN)
   assert _by_scale(desk=few, short=few) == ('desk', claim_rules.OPEN)
+
+
+def test_a_smaller_scale_fills_in_what_a_larger_one_lacks():
+  large = _runs('hard', _GOOD, tasks='ABC')
+  lost = _runs('hard', _GOOD | {'gradient_dice': -9.0}, tasks='ABC')
+  small = pd.concat([lost, _runs('hard', _GOOD, tasks='DE')])
+  confirmed = claim_rules.CONFIRMED
+  assert _by_scale(desk=large, short=small) == ('desk, short', confirmed)
+  assert _by_scale(desk=large) == ('desk', claim_rules.OPEN)
+  evidence = {'desk': large, 'short': small}
+  found = _judged('hard_mis', **{
+      k: claim_rules.Evidence(v, {}) for k, v in evidence.items()
+  })
+  scales = {(row[0], row[2]) for row in found.table.rows}
+  assert scales == {*zip('ABC', ['desk'] * 3), *zip('DE', ['short'] * 2)}
 
 
 @pytest.mark.parametrize(
@@ -105,6 +123,61 @@ def test_what_diverged_loses():
 def test_methods_that_differ_are_not_similar():
   runs = _runs('hard', {**_GOOD, 'deep_sr': -8.0})
   assert _verdict('same_as_deep_sr', runs) == claim_rules.REFUTED
+
+
+def test_the_small_tasks_are_a_claim_of_their_own():
+  bad = _runs('hard', {**_GOOD, 'gradient_dice': -9.0}, ['Reacher-v4'])
+  runs = _runs('hard', _GOOD), _runs('hard', _GOOD, ['Pendulum-v1'])
+  assert _verdict('hard_mis', *runs, bad) == claim_rules.CONFIRMED
+  assert _verdict('small_mis', *runs, bad) == claim_rules.REFUTED
+  assert _verdict('small_mis', *runs) == claim_rules.OPEN
+  good = _runs('hard', _GOOD, ['Reacher-v4'])
+  assert _verdict('small_mis', *runs, good) == claim_rules.CONFIRMED
+
+
+def test_deep_rl_against_mis():
+  assert _verdict('deep_rl_mis', _runs('hard', _GOOD)) == claim_rules.CONFIRMED
+  bad = _runs('easy', {**_GOOD, 'dual_dice': -6.5})
+  runs = _runs('hard', _GOOD), bad
+  found = _judged(
+      'deep_rl_mis', desk=claim_rules.Evidence(pd.concat(runs), {})
+  )
+  # Deep SR loses in the easy setting, Deep TD wins; names tell both apart.
+  assert found.verdict == claim_rules.REFUTED
+  assert found.answers == '35 yes, 5 no'
+  assert any('(easy)' in row[1] for row in found.table.rows)
+
+
+def test_swings():
+  make = lambda method, swing: _runs('hard', {method: -1.0}).assign(
+      log_swing=lambda rows: swing + 0.1 * rows['run'].astype(int)
+  )
+  runs = [make('srdice', -5.0), make('dual_dice', 0.0)]
+  assert _verdict('stable', *runs, make('gradient_dice', -1.0)) == (
+      claim_rules.CONFIRMED
+  )
+  assert _verdict('stable', *runs, make('gradient_dice', 1.0)) == (
+      claim_rules.REFUTED
+  )
+
+
+def test_gradient_dice_on_humanoid():
+  make = lambda error: _runs(
+      'easy', {**_GOOD, 'gradient_dice': error}, ['Humanoid-v4']
+  )
+  assert _verdict('easy_humanoid', make(-6.2)) == claim_rules.CONFIRMED
+  assert _verdict('easy_humanoid', make(-3.5)) == claim_rules.REFUTED
+  assert _verdict('easy_humanoid', _runs('easy', _GOOD)) == claim_rules.OPEN
+
+
+def test_more_noise_means_more_bias():
+  hard = _runs('hard', _GOOD, ['A'])
+  more = {m: error + 2.0 for m, error in _GOOD.items()}
+  worse = _runs('ablation_noise', more, ['A'])
+  assert _verdict('noise_bias', hard, worse) == claim_rules.CONFIRMED
+  assert _verdict('noise_bias', hard) == claim_rules.OPEN
+  better = _runs('ablation_noise', {**more, 'deep_sr': -8.0}, ['A'])
+  assert _verdict('noise_bias', hard, better) == claim_rules.REFUTED
 
 
 def test_humanoid_is_left_out_of_the_easy_setting():
@@ -161,9 +234,15 @@ def test_representations():
       make('states_actions', False, -1.0, -3.0),
       make('psi', True, -2.0, -1.0),
       make('psi', False, -1.0, -4.0),
+      make('phi', False, -1.0, -3.2),
+      make('phi', True, -1.0, -2.9),
   )
   assert _verdict('dual_psi', *runs) == claim_rules.CONFIRMED
   assert _verdict('gradient_psi', *runs) == claim_rules.REFUTED
+  assert _verdict('dual_psi_input', *runs) == claim_rules.OPEN
+  assert _verdict('gradient_phi', *runs) == claim_rules.CONFIRMED
+  far = make('phi', True, -1.0, -0.9)
+  assert _verdict('gradient_phi', *runs[:-1], far) == claim_rules.REFUTED
 
 
 def test_one_more_layer():
@@ -210,6 +289,11 @@ def test_random_rewards():
   assert _verdict('rewards_share', **tables) == claim_rules.CONFIRMED  # 80%.
   assert _verdict('rewards_mean', **tables) == claim_rules.CONFIRMED
   assert _verdict('rewards_behaviour', **tables) == claim_rules.REFUTED
+  humanoid = _rewards(3, **found).assign(env='Humanoid-v4')
+  assert _verdict('rewards_humanoid', **tables) == claim_rules.OPEN
+  assert _verdict('rewards_humanoid', random_rewards=humanoid) == (
+      claim_rules.REFUTED
+  )
   # Two seeds are too few, however many rewards there are.
   tables = {'random_rewards': _rewards(2, **found)}
   for name in ('rewards_share', 'rewards_mean', 'rewards_behaviour'):
@@ -229,3 +313,11 @@ def test_the_chain():
   chain = pd.DataFrame(rows)
   assert _verdict('chain', chain=chain) == claim_rules.CONFIRMED
   assert _verdict('chain_dependent', chain=chain) == claim_rules.REFUTED
+  assert _verdict('chain_fast', chain=chain) == claim_rules.CONFIRMED
+  # Late, but right at the end.
+  late = chain.copy()
+  is_early = (late['method'] == 'srdice') & (late['step'] == 100)
+  late.loc[is_early, list('0123')] = 9.0
+  late = pd.concat([late] * 10 + [chain.tail(0)]).sort_values('step')
+  assert _verdict('chain_fast', chain=late) == claim_rules.REFUTED
+  assert _verdict('chain', chain=late) == claim_rules.CONFIRMED

@@ -1,5 +1,7 @@
 """Tests for the table of all runs: what tells them apart."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -88,3 +90,26 @@ def test_a_closed_form_has_no_updates(steps, updates):
   curve = results.Curve(steps, (0.5,) * len(steps))
   result = results.MethodResult('srdice', 0.5, seconds=1.0, curve=curve)
   assert run_records.num_updates(result) == updates
+
+
+@pytest.mark.parametrize(
+    'estimates, expected',
+    [
+        ((9.0, -9.0, 9.0, 1.0, 3.0, 1.0, 3.0), None),  # Four are too few.
+        # Four of the last five are 1 away from their mean, the truth is 2.
+        ((9.0,) * 5 + (1.0, 3.0, 1.0, 3.0, 2.0), np.log(0.8**0.5 / 2.0)),
+        ((5.0,) * 10, np.log(1e-12)),
+    ],
+)
+def test_how_much_an_estimate_swings(estimates, expected):
+  steps = tuple(range(len(estimates)))
+  result = results.MethodResult(
+      'srdice', 1.0, curve=results.Curve(steps, estimates)
+  )
+  found = results.Evaluation(
+      {'srdice': result}, 0.99, 0, 'A', 'hard', 100, 10, 1.5, hand_made.TRUTH
+  )
+  swing = run_records.log_swing(found, 'srdice')
+  assert swing == (expected and pytest.approx(expected))
+  untrue = dataclasses.replace(found, truth=None)
+  assert run_records.log_swing(untrue, 'srdice') is None

@@ -1,0 +1,82 @@
+"""What runs say of the paper's claims.
+
+Each comparison of a claim is made by the largest scale that has enough seeds
+for it: small runs fill in what large ones do not say, and contradict nothing.
+"""
+
+import collections
+from collections.abc import Mapping
+import dataclasses
+
+from srdice_tf.reports import claim_rules
+from srdice_tf.reports import paper_claims
+from srdice_tf.reports import report_parts
+
+_COLUMNS = (
+    'task', 'compared', 'scale', 'n', 'value', 'low 95%', 'high 95%',
+    'bears it out',
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class JudgedClaim:
+  """A claim with what the runs say of it.
+
+  Attributes:
+    claim: of the paper.
+    verdict: of the rule.
+    table: the comparisons; None if there is none.
+    answers: what they say, counted.
+    scale: of the runs, more than one if comparisons are of several.
+  """
+
+  claim: paper_claims.Claim
+  verdict: str
+  table: report_parts.ReportTable | None
+  answers: str = ''
+  scale: str = ''
+
+
+def judge(evidence: Mapping[str, claim_rules.Evidence]) -> list[JudgedClaim]:
+  """Returns every claim with its verdict and its figures.
+
+  Args:
+    evidence: by scale, the largest first.
+  """
+  return [_judge(claim, evidence) for claim in paper_claims.CLAIMS]
+
+
+def _judge(claim, evidence) -> JudgedClaim:
+  found = _merged({s: claim.decide(each) for s, each in evidence.items()})
+  rows = [
+      [c.task, c.what, c.scale, c.number, c.value, c.low, c.high, c.answer]
+      for c in found.comparisons
+  ]
+  table = report_parts.ReportTable(
+      f'claim_{claim.name}', _COLUMNS, rows, 'Figures of the claim.'
+  )
+  counts = collections.Counter(each.answer for each in found.comparisons)
+  answers = ', '.join(f'{count} {name}' for name, count in counts.items())
+  used = {each.scale for each in found.comparisons}
+  scale = ', '.join(name for name in evidence if name in used)
+  table = table if rows else None
+  return JudgedClaim(claim, found.verdict, table, answers, scale)
+
+
+def _merged(
+    findings: Mapping[str, claim_rules.Finding],
+) -> claim_rules.Finding:
+  """Returns the comparisons of all scales, each by the largest that can."""
+  chosen: dict[tuple, claim_rules.Comparison] = {}
+  for scale, finding in findings.items():
+    for each in finding.comparisons:
+      key = each.task, each.what
+      old = chosen.get(key)
+      lacks = old and old.answer == claim_rules.FEW != each.answer
+      if old is None or lacks:
+        chosen[key] = dataclasses.replace(each, scale=scale)
+  summaries = [f.summary for f in findings.values() if f.comparisons]
+  if not summaries:
+    return claim_rules.Finding()
+  return claim_rules.Finding(list(chosen.values()), summaries[0])
+
