@@ -1,4 +1,4 @@
-"""Writes the tables of the results' README from the runs that are kept.
+"""Writes the tables of the results' documents from the runs that are kept.
 
 `python -m tests.result_tables` writes them again. A comment in the line before
 a table, `table: NAME`, says which table of the report it is; after the name may
@@ -16,7 +16,7 @@ from srdice_tf.reports import report_page
 from tests import documents
 from tests import source_tree
 
-DOCUMENT = 'srdice_tf/experiments/results/README.md'
+_RESULTS = 'srdice_tf/experiments/results'
 _MARK = 'table: '
 
 
@@ -30,10 +30,13 @@ def _tables() -> dict[str, str]:
   return {table.name: table.markdown().strip() for table in found}
 
 
-def marked() -> list[documents.Block]:
-  """Returns the tables of the document that are made from runs."""
-  found = documents.blocks(DOCUMENT)
-  return [block for block in found if block.mark.startswith(_MARK)]
+def marked() -> dict[str, list[documents.Block]]:
+  """Returns the tables that are made from runs, by document."""
+  paths = [path for path in documents.files() if path.startswith(_RESULTS)]
+  return {
+      path: [b for b in documents.blocks(path) if b.mark.startswith(_MARK)]
+      for path in paths
+  }
 
 
 def render(mark: str) -> str:
@@ -45,12 +48,13 @@ def render(mark: str) -> str:
 
 
 def _renew():
-  path = source_tree.ROOT / DOCUMENT
-  text = path.read_text()
-  for block in marked():
-    before = f'<!-- {block.mark} -->\n'
-    text = text.replace(before + block.text, before + render(block.mark))
-  path.write_text(text)
+  for path, blocks in marked().items():
+    path = source_tree.ROOT / path
+    text = path.read_text()
+    for block in blocks:
+      before = f'<!-- {block.mark} -->\n'
+      text = text.replace(before + block.text, before + render(block.mark))
+    path.write_text(text)
 
 
 if __name__ == '__main__':

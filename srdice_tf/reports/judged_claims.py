@@ -53,7 +53,8 @@ def _judge(claim, evidence) -> JudgedClaim:
       for c in found.comparisons
   ]
   table = report_parts.ReportTable(
-      f'claim_{claim.name}', _COLUMNS, rows, 'Figures of the claim.'
+      f'claim_{claim.name}', _COLUMNS, rows, 'Figures of the claim.',
+      decimals=2,
   )
   counts = collections.Counter(each.answer for each in found.comparisons)
   answers = ', '.join(f'{count} {name}' for name, count in counts.items())
