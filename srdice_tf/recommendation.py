@@ -1,37 +1,61 @@
 """Which of several estimates to go by, chosen without the truth."""
 
+from collections.abc import Callable
+from collections.abc import Collection
 import math
+import statistics
 
-_DOUBLY_ROBUST = 'dr'
+_DOUBLY_ROBUST, _Q = 'dr', 'deep_td'
 _RUNS_AWAY = 0.2  # Relative standard error of a sum whose Q is of no use.
 
 
-def rank(result) -> tuple[bool, bool, float]:
-  """Returns what is smallest for the method to recommend.
+def choose(found: Collection):
+  """Returns the method to go by.
 
   That is the doubly robust one, unless its Q ran away. Without it, the one that
-  is nearest to what methods trained apart from it say, and where there are
-  none the first. That was measured with the paper's schedule; after a short one
-  Deep TD alone was nearer than `dr` (experiments/results/README.md).
+  is nearest to what methods trained apart from it say; of those that are as
+  near, and where none is apart, the first. That was measured with the paper's
+  schedule; after a short one Deep TD alone was nearer than `dr`
+  (experiments/results/README.md).
 
   Args:
-    result: a results.MethodResult.
+    found: results.MethodResult with evidence, one or more.
   """
-  evidence = result.evidence
-  distance = evidence.disagreement if evidence else None
-  if distance is None or math.isnan(distance):
-    distance = math.inf
-  is_lost = not math.isfinite(result.value)
-  return is_lost, not _is_doubly_robust(result), distance
+  finite = [result for result in found if math.isfinite(result.value)]
+  sound = without_lost(finite, _standard_error)
+  for result in sound:
+    if result.method == _DOUBLY_ROBUST and _standard_error(result) is not None:
+      return result
+  left = sound or finite or list(found)
+  return min(left, key=lambda result: _distance(result, left))
 
 
-def _is_doubly_robust(result) -> bool:
-  """Returns whether a method corrects Q by ratios, and Q has not run away.
+def without_lost(found: Collection, error_of: Callable) -> list:
+  """Returns the methods that do not rest on a Q that ran away.
 
   If it has, temporal differences are huge, and so is the error of their sum:
   above 0.7 on the data set where Deep TD ran away, below 0.07 on all others
   (experiments/results/runs/desk).
+
+  Args:
+    found: results.MethodResult.
+    error_of: gives a result's relative standard error; None if nobody knows.
   """
-  error = result.evidence.standard_error if result.evidence else None
-  is_known = error is not None and error < _RUNS_AWAY
-  return result.method == _DOUBLY_ROBUST and is_known
+  sums = [result for result in found if result.method == _DOUBLY_ROBUST]
+  errors = [error for error in map(error_of, sums) if error is not None]
+  if all(error < _RUNS_AWAY for error in errors):
+    return list(found)
+  rests_on_q = lambda result: (
+      result in sums or _Q in (result.sources or result.phase_seconds)
+  )
+  return [result for result in found if not rests_on_q(result)]
+
+
+def _standard_error(result) -> float | None:
+  return result.evidence.standard_error if result.evidence else None
+
+
+def _distance(result, found: Collection) -> float:
+  """Returns how far a value is from the median of those trained apart."""
+  others = [other.value for other in found if result.is_apart_from(other)]
+  return abs(statistics.median(others) - result.value) if others else math.inf

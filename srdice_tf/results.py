@@ -173,6 +173,7 @@ class MethodResult:
     seconds: of training, shared phases included.
     phase_seconds: the same, phase by phase in their order; a phase that
       several methods share is in the result of each.
+    sources: the phases that the value was trained by; () for all of these.
     diverged: whether its numbers ceased to be finite.
     interval: low and high of the 95% interval; None if there is none.
     standard_error: of the value, by the same bootstrap.
@@ -196,6 +197,7 @@ class MethodResult:
   value: float
   seconds: float = 0.0
   phase_seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
+  sources: tuple[str, ...] = ()
   diverged: bool = False
   interval: tuple[float, float] | None = None
   standard_error: float | None = None
@@ -212,6 +214,11 @@ class MethodResult:
       default=None, repr=False, compare=False
   )
   estimator: Any = dataclasses.field(default=None, repr=False, compare=False)
+
+  def is_apart_from(self, other: 'MethodResult') -> bool:
+    """Returns whether another method was trained apart from this one."""
+    own, its = (set(r.sources or r.phase_seconds) for r in (self, other))
+    return self.method != other.method and not own & its
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,7 +280,7 @@ class Evaluation:
   def recommended(self) -> MethodResult | None:
     """The method to go by; None without verdicts."""
     judged = [m for m in self.methods.values() if m.verdict is not None]
-    return min(judged, key=recommendation.rank) if judged else None
+    return recommendation.choose(judged) if judged else None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -309,13 +316,19 @@ class RandomRewards:
 _IN_MEMORY = ('ratios', 'estimator')
 
 
-def to_json(evaluation: Evaluation) -> dict:
-  """Returns the content of result.json, with its version and checksum."""
+def to_json(evaluation: Evaluation, with_advice: bool = True) -> dict:
+  """Returns the content of result.json, with its version and checksum.
+
+  Args:
+    evaluation: what was found.
+    with_advice: whether to add what follows from it by rules that may change:
+      the method to go by, and its grade.
+  """
   methods = [_plain(result) for result in evaluation.methods.values()]
   fields = _plain(dataclasses.replace(evaluation, methods={}))
   content = {'version': VERSION, **fields, 'methods': methods}
-  best = evaluation.recommended
-  if best and best.verdict:  # Follows from the methods; for JSON's readers.
+  best = evaluation.recommended if with_advice else None
+  if best and best.verdict:
     content |= {'recommended': best.method, 'grade': best.verdict.grade}
   content = json.loads(json.dumps(content))
   return {**content, 'checksum': _checksum(content)}
@@ -361,6 +374,7 @@ def _method(fields: dict) -> MethodResult:
       **fields,
       'diagnostics': diagnostics and RatioDiagnostics(**diagnostics),
       'interval': interval and tuple(interval),
+      'sources': tuple(fields.get('sources', ())),
       'lines': tuple(fields['lines']),
       'trials': tuple(fields['trials']),
       'curve': Curve(**{k: tuple(v) for k, v in fields['curve'].items()}),

@@ -10,7 +10,7 @@ from tests import source_tree
 # What each part of srdice_tf may import. A new part needs a line here.
 _BASE = {
     'errors', 'results', 'finite', 'memory', 'checksums', 'ranges', 'csv_file',
-    'locks', 'limits', 'commands',
+    'locks', 'limits', 'commands', 'recommendation',
 }
 _DATA = _BASE | {'environments', 'policies', 'replay', 'data'}
 _SERVICES = {'logging', 'interrupts', 'config_file', 'checkpoints'}

@@ -54,6 +54,12 @@ class DoublyRobustConfig(config_fields.Bootstrap, config_fields.NextActions):
             field, DoublyRobust.NAME, 'expected a method that has ratios of its'
             ' own, such as srdice_lstd'
         )
+    for name in self.ratio_methods:
+      if self.dr_folds > 1 and name.startswith('tabular'):
+        raise errors.UserError(
+            'dr_folds', self.dr_folds, f'expected 1 with {name}, which has no'
+            ' ratios of pairs that only other episodes have'
+        )
 
   @property
   def ratio_methods(self) -> tuple[str, ...]:
@@ -70,10 +76,13 @@ def _names(text: str) -> list[str]:
 def _made(shared, name: str, field: str) -> interface.Estimator:
   """Returns the estimator of the ratios that a field names."""
   try:
-    return shared.method(name)
+    made = shared.method(name)
   except errors.UserError as error:
     reason = f'cannot be used here: {error}'
     raise errors.UserError(field, name, reason.removesuffix('.')) from error
+  if not made.HAS_RATIOS:
+    raise errors.UserError(field, name, 'this method has no density ratios')
+  return made
 
 
 class _Part(NamedTuple):
@@ -232,6 +241,13 @@ class DoublyRobust(interface.Estimator):
     gamma, not_done = self.problem.gamma, self.problem.not_done.numpy()
     return (1.0 - gamma) / float(np.mean(ratios * (1.0 - gamma * not_done)))
 
+  @property
+  def sources(self):
+    # Of folds, too, and without the ratios that only its range has.
+    part = self._parts[0]
+    trained = *part.ratios[0].phases, *part.value_function.phases
+    return (*(phase.name for phase in trained), self.NAME)
+
   def estimate(self):
     start = (1.0 - self.problem.gamma) * tf.reduce_mean(self._values)
     return start + tf.reduce_mean(self._terms)
@@ -281,11 +297,23 @@ class DoublyRobust(interface.Estimator):
     """Returns that of the ratios."""
     if self.config.dr_folds == 1:
       return self._parts[0].ratios[0].flow_residual()
-    flow_test = self.shared.flow_test
-    if flow_test is None or self.shared.held_out is not None:
+    flow_test, held_out = self.shared.flow_test, self.shared.held_out
+    if flow_test is None:
       return None
-    residual = flow_test.residual(self.ratios())
-    return interface.FlowScore(residual, interface.CROSS_FIT)
+    scored_on = interface.HELD_OUT if held_out else interface.CROSS_FIT
+    residual = flow_test.residual(self._scored_ratios())
+    return interface.FlowScore(residual, scored_on)
+
+  def flow_noise(self):
+    if self.config.dr_folds == 1:
+      return self._parts[0].ratios[0].flow_noise()
+    flow_test = self.shared.flow_test
+    return flow_test and flow_test.noise(self._scored_ratios())
+
+  def _scored_ratios(self) -> tf.Tensor:
+    """Returns the ratios of the data that the flow test is of."""
+    held_out = self.shared.held_out
+    return self.ratio_of(held_out)() if held_out else self.ratios()
 
   def value_range(self) -> value_range.ValueRange:
     """Returns where the value may lie, by all that is at hand."""
@@ -320,7 +348,7 @@ class DoublyRobust(interface.Estimator):
   def lines(self):
     found = self.details()
     sources = 'what other ratios and values say'
-    if self.config.bootstrap_draws:
+    if self.interval() is not None:
       sources = f'its bootstrap and {sources}'
     return [
         f'{self.NAME}: {self.config.dr_value} says {found["value_term"]:.5g},'

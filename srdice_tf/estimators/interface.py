@@ -79,6 +79,14 @@ class Estimator(tf.Module):
     del config
     return {}
 
+  @property
+  def sources(self) -> tuple[str, ...]:
+    """What its estimate was trained from, by the names of phases.
+
+    Methods that have none in common were trained apart.
+    """
+    return tuple(phase.name for phase in self.phases)
+
   def estimate(self) -> tf.Tensor:
     """Returns the (1-gamma)-normalised value as it is now learned."""
     raise NotImplementedError

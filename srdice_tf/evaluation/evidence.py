@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from srdice_tf import recommendation
 from srdice_tf import results
 from srdice_tf.evaluation import support
 
@@ -41,13 +42,17 @@ def measure(
 
   Args:
     result: with its ratios, if the method has some.
-    others: the other methods of the evaluation.
+    others: the methods of the evaluation. Those whose Q ran away do not count.
     logged: of the data.
     flow_noise: how large the flow residual is by chance alone.
   """
   deviation = float(np.std(np.asarray(logged.rewards, np.float64)))
   unit = scale(result.value, deviation)
-  values = [other.value for other in others if is_independent(result, other)]
+  others = [other for other in others if np.isfinite(other.value)]
+  others = recommendation.without_lost(
+      others, lambda other: _relative_error(other, deviation)
+  )
+  values = [other.value for other in others if result.is_apart_from(other)]
   differences = np.abs(np.array(values) - result.value) / unit
   return results.EstimateEvidence(
       **_of_ratios(result, logged),
@@ -59,7 +64,7 @@ def measure(
           else None
       ),
       nearest_method=float(differences.min()) if values else None,
-      standard_error=_quotient(result.standard_error, unit),
+      standard_error=_relative_error(result, deviation),
       drift=_drift(result, unit),
       **_of_support(logged.given),
       reward_deviation=deviation,
@@ -74,14 +79,10 @@ def scale(value: float, deviation: float) -> float:
   return max(abs(value), _DEVIATION_SHARE * deviation, _LEAST)
 
 
-def is_independent(
-    result: results.MethodResult, other: results.MethodResult
-) -> bool:
-  """Returns whether another method was trained apart and has a value."""
-  shares = set(result.phase_seconds) & set(other.phase_seconds)
-  return (
-      other.method != result.method and not shares and np.isfinite(other.value)
-  )
+def _relative_error(
+    result: results.MethodResult, deviation: float
+) -> float | None:
+  return _quotient(result.standard_error, scale(result.value, deviation))
 
 
 def _of_ratios(result: results.MethodResult, logged: LoggedFacts) -> dict:

@@ -152,6 +152,7 @@ class Fit:
         value=float('nan') if diverged else float(estimator.estimate()),
         seconds=self._trainer.seconds_of(name),
         phase_seconds=self._trainer.phase_seconds(name),
+        sources=estimator.sources,
         diverged=diverged,
         interval=interval and interval[:2],
         standard_error=interval and interval.standard_error,

@@ -189,7 +189,7 @@ def _result(entry: sweep.Entry) -> dict:
   """Returns what a finished run found, as JSON."""
   config, directory = entry.config, entry.directory
   if isinstance(config, runs.RunConfig):
-    return results.to_json(result_file.read(directory))
+    return results.to_json(result_file.read(directory), with_advice=False)
   if isinstance(config, chain.ChainConfig):
     return chain.to_json(chain.find(config, directory))
   path = os.path.join(directory, random_rewards.TABLE)

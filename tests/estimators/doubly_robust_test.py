@@ -206,6 +206,31 @@ def test_folds_are_fitted_to_the_others(problem):
   )
   assert np.isfinite(float(dr.estimate()))
   assert dr.flow_residual().scored_on == 'cross-fit'
+  assert dr.flow_noise() > 0.0
+  # Methods fitted to all episodes are its relatives all the same.
+  assert dr.sources == _make(problem)['dr'].sources
+  assert {'successor', 'deep_td'} <= {*dr.sources}
+
+
+def test_flow_of_folds_on_held_out_episodes(problem):
+  fitted = problem.of_episodes(np.arange(8))
+  held_out = problem.of_episodes(np.arange(8, 12))
+  made = registry.make_estimators(
+      ('dr',), fitted, _CONFIG.replace(dr_folds=2), 0, held_out
+  )
+  training.PhaseTrainer(made).run()
+  found = made['dr'].flow_residual()
+  expected = made['dr'].shared.flow_test.residual(
+      made['dr'].ratio_of(held_out)()
+  )
+  assert (found.residual, found.scored_on) == (expected, 'held-out')
+  assert made['dr'].flow_noise() > 0.0
+
+
+def test_ratios_of_the_range_alone_train_no_part_of_the_value(problem):
+  dr = _make(problem, dr_range_ratios='linear_srdice,srdice')['dr']
+  assert 'linear_srdice' in {phase.name for phase in dr.phases}
+  assert not {'linear_srdice', 'srdice'} & {*dr.sources}
 
 
 def test_range_holds_what_others_say(problem):
@@ -235,6 +260,9 @@ def test_range_holds_what_others_say(problem):
   low, high, _ = dr.interval()
   assert found['range_low'] < low < high < found['range_high']
   assert 'no 95% interval' in dr.lines()[1]
+  assert 'from its bootstrap' in dr.lines()[1]
+  few = _make(problem, bootstrap_draws=5)['dr']
+  assert few.interval() is None and 'bootstrap' not in few.lines()[1]
 
 
 def test_bad_settings(problem):
@@ -245,6 +273,11 @@ def test_bad_settings(problem):
   one = problem.of_episodes(np.array([0]))
   with pytest.raises(errors.UserError, match='dr_folds=2.*of episodes, 1'):
     _make(one, dr_folds=2)
+  for field in ('dr_ratio', 'dr_range_ratios'):
+    with pytest.raises(errors.UserError, match=f'^{field}=deep_td.*no density'):
+      _make(problem, **{field: 'deep_td'})
+    with pytest.raises(errors.UserError, match='dr_folds=2.*with tabular'):
+      _make(problem, dr_folds=2, **{field: 'tabular_srdice'})
 
 
 @pytest.mark.parametrize(

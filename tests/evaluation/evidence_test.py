@@ -1,5 +1,7 @@
 """Tests of the evidence on an estimate, against numbers by hand."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -69,6 +71,22 @@ def test_methods_that_share_training_are_no_witnesses():
   assert found.nearest_method == pytest.approx(0.1)
   alone = evidence.measure(srdice, [srdice, closed], _facts())
   assert alone.disagreement is None and alone.nearest_method is None
+
+
+def test_what_rests_on_a_lost_q_is_no_witness():
+  linear, q = _method('linear', 2.0), _method('deep_td', -3.0)
+  psi = _method('srdice', 2.2, 'successor', 'srdice')
+  dr = lambda error: _method(
+      'dr', -13.1, 'successor', 'deep_td', 'dr', standard_error=error
+  )
+  found = evidence.measure(linear, [linear, q, psi, dr(9.0)], _facts())
+  assert found.disagreement == pytest.approx(0.1)
+  found = evidence.measure(linear, [linear, q, psi, dr(0.9)], _facts())
+  assert found.disagreement == pytest.approx(2.5)
+  # What a value was trained by may be less than all phases of its method.
+  range_only = dataclasses.replace(dr(0.9), sources=('deep_td', 'dr'))
+  found = evidence.measure(psi, [psi, range_only], _facts())
+  assert found.disagreement == pytest.approx(15.3 / 2.2)
 
 
 def test_relative_numbers():

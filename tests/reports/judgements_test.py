@@ -8,10 +8,11 @@ from srdice_tf.reports import comparison
 from srdice_tf.reports import judgements
 
 
-def _method(name, grade, *reasons, value=1.0, **evidence):
+def _method(name, grade, *reasons, value=1.0, sources=(), **evidence):
   return results.MethodResult(
       name,
       value,
+      sources=sources,
       evidence=results.EstimateEvidence(**evidence),
       verdict=grade and results.Verdict(grade, reasons),
   )
@@ -23,13 +24,11 @@ def _evaluation(*methods, seed=0):
 
 _BAD = _method('srdice', 'do_not_use', 'it diverged', 'its mass is off')
 _UNSURE = _method('deep_td', 'unsure', 'it is 20% from others')
-_GOOD = _method(
-    'linear_srdice', 'usable', 'it passes all 8 tests', disagreement=0.01
-)
+_GOOD = _method('linear_srdice', 'usable', 'it passes all 8 tests')
 
 
 def test_the_recommended_method_comes_first_and_all_are_told():
-  found = judgements.lines([_evaluation(_BAD, _UNSURE, _GOOD)])
+  found = judgements.lines([_evaluation(_GOOD, _BAD, _UNSURE)])
   assert found.splitlines() == [
       'Do the data support this policy? usable',
       '  linear_srdice: usable: it passes all 8 tests',
@@ -39,24 +38,53 @@ def test_the_recommended_method_comes_first_and_all_are_told():
 
 
 def test_recommended_is_who_agrees_most_not_who_is_graded_best():
-  near = _method('deep_sr', 'unsure', disagreement=0.02)
-  far = _method('deep_td', 'usable', disagreement=0.05)
-  nan = _method('x', 'do_not_use', value=float('nan'), disagreement=0.0)
-  assert _evaluation(nan, far, near).recommended is near
-  # Without others beside it, the first that did not diverge.
-  assert _evaluation(nan, _BAD, _UNSURE).recommended is _BAD
+  far = _method('deep_td', 'usable', value=3.0)
+  near = _method('linear_srdice', 'unsure', value=1.1)
+  lone = _method('tabular_srdice', 'unsure', value=1.0)
+  nan = _method('x', 'do_not_use', value=float('nan'))
+  # 1.1 lies 0.9 from the median of 3 and 1, 1 lies 1.05 from that of 3 and 1.1.
+  assert _evaluation(nan, far, lone, near).recommended is near
+  # Two are as far from each other: the first that did not diverge.
+  assert _evaluation(nan, far, near).recommended is far
+  assert _evaluation(nan, near, far).recommended is near
+  assert _evaluation(nan).recommended is nan
   assert _evaluation().recommended is None
 
 
+def test_who_shares_training_does_not_agree():
+  psi = {'sources': ('successor', 'srdice')}
+  srdice = _method('srdice', 'usable', value=1.0, **psi)
+  same = _method('srdice_closed', 'usable', value=1.0, sources=('successor',))
+  near = _method('deep_td', 'usable', value=2.0)
+  other = _method('linear_srdice', 'usable', value=2.5)
+  # 2 is 1 from the median of 1, 1 and 2.5; srdice is 1.25 from that of 2 and
+  # 2.5, with which alone it shares nothing.
+  assert _evaluation(srdice, same, other, near).recommended is near
+
+
 @pytest.mark.parametrize(
-    'error, is_recommended', [(0.19, True), (0.2, False), (None, False)]
+    'error, is_recommended',
+    [(0.19, True), (0.2, False), (float('nan'), False), (None, False)],
 )
 def test_the_doubly_robust_method_unless_its_q_ran_away(error, is_recommended):
-  robust = _method('dr', 'unsure', disagreement=0.5, standard_error=error)
+  robust = _method('dr', 'unsure', value=9.0, standard_error=error)
   found = _evaluation(_GOOD, robust, _UNSURE).recommended
   assert found is (robust if is_recommended else _GOOD)
   lost = _method('dr', 'do_not_use', value=float('nan'), standard_error=0.1)
   assert _evaluation(lost, _GOOD).recommended is _GOOD
+
+
+def test_nothing_that_rests_on_a_lost_q_is_recommended():
+  robust = _method(
+      'dr', 'unsure', value=-13.1, standard_error=0.8,
+      sources=('successor', 'deep_td', 'dr'),
+  )
+  q = _method('deep_td', 'unsure', value=-3.0, sources=('deep_td',))
+  psi = _method('srdice', 'unsure', value=2.1, sources=('successor', 'srdice'))
+  linear = _method('linear_srdice', 'unsure', value=2.6)
+  assert _evaluation(robust, q, psi).recommended is psi
+  assert _evaluation(q, robust, psi, linear).recommended is psi
+  assert _evaluation(q, robust).recommended is q  # Nothing else is left.
 
 
 def test_the_worst_of_the_seeds_decides():
