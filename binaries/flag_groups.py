@@ -132,7 +132,7 @@ SHORT = {
                ' minutes, fixed: for frames'),
     'run_study.preset': ('NAME', 'schedule and rates: paper (default) or'
                          ' quick'),
-    'scale': ('NAME', 'desk (default), short: small networks, paper: days,'
+    'scale': ('NAME', 'desk (default), short: few updates, paper: days,'
               ' smoke: no result'),
     'seed': ('NUMBER', 'of everything random (default: 0)'),
     'num_seeds': ('NUMBER', 'runs with data of their own (default: 1)'),

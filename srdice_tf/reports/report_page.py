@@ -135,6 +135,7 @@ def _section(group, frame: pd.DataFrame, name: str) -> dict:
     ]
     shown += [
         report_tables.by_task(frame, looks, f'{name}_by_task'),
+        report_tables.of_methods(frame, looks, f'{name}_methods'),
         range_table.of_runs(group.records, f'{name}_ranges'),
         report_tables.of_tasks(frame, looks, f'{name}_table'),
     ]

@@ -62,6 +62,40 @@ def by_task(
   )
 
 
+def of_methods(
+    frame: pd.DataFrame, looks: Mapping[str, figures.Style], name: str
+) -> report_parts.ReportTable | None:
+  """Returns errors and times with a row for each method, over all tasks.
+
+  None if there is but one task, or no truth.
+  """
+  if aggregates.ERROR not in frame or frame['task'].nunique() < 2:
+    return None
+  columns = [
+      'method', 'runs', 'median error %', 'mean log error',
+      'intervals that hold the truth', 'ranges that do', 'median seconds',
+  ]
+  rows = [
+      [
+          looks[label].label,
+          len(found),
+          100.0 * float(found['relative_error'].median()),
+          _mean(found[aggregates.ERROR]),
+          _held(found, 'low', 'high'),
+          _held(found, 'range_low', 'range_high'),
+          float(found['seconds'].median()),
+      ]
+      for label, found in frame.groupby('label', sort=False)
+  ]
+  columns, rows = _without_empty(columns, rows)
+  return report_parts.ReportTable(
+      name, columns, rows,
+      'All tasks and data sets together; a range is no interval of 95%.',
+      title='Errors by method',
+      decimals=1,
+  )
+
+
 def rewards_by_task(
     rewards: pd.DataFrame, looks: Mapping[str, figures.Style], name: str
 ) -> report_parts.ReportTable | None:
@@ -116,7 +150,7 @@ def _numbers(found: pd.DataFrame, has_truth: bool) -> list:
         _mean(errors),
         tables.deviation(errors),
         _known(found['truth_allows']),
-        _held(found),
+        _held(found, 'low', 'high'),
     ]
   return numbers + [
       _known(found['flow_residual']),
@@ -125,10 +159,18 @@ def _numbers(found: pd.DataFrame, has_truth: bool) -> list:
   ]
 
 
-def _held(found: pd.DataFrame) -> str | None:
-  """Returns how many 95% intervals hold the truth; None without any."""
-  told = found.dropna(subset=['low', 'high'])
-  held = (told['low'] <= told['truth']) & (told['truth'] <= told['high'])
+def _held(found: pd.DataFrame, low: str, high: str) -> str | None:
+  """Returns how many intervals or ranges hold the truth; None without any.
+
+  Args:
+    found: the runs.
+    low: the column of the lower ends.
+    high: the column of the upper ends.
+  """
+  if low not in found:
+    return None
+  told = found.dropna(subset=[low, high])
+  held = (told[low] <= told['truth']) & (told['truth'] <= told[high])
   return f'{held.sum()} of {len(told)}' if len(told) else None
 
 

@@ -15,6 +15,8 @@ from srdice_tf.experiments import finished_runs
 from srdice_tf.reports import report_curves
 from srdice_tf.reports import report_page
 from srdice_tf.reports import report_parts
+from srdice_tf.reports import report_tables
+from srdice_tf.reports import run_records
 from tests.reports import hand_made
 
 _METHODS = {'srdice': -6.0, 'deep_td': -7.0, 'dual_dice': -1.0}
@@ -207,6 +209,35 @@ def test_a_column_for_each_task(tmp_path):
       f'| Deep TD | {table.rows[1][1]:.1f} | {td:.1f} | - |',
   ]
   assert table.cells()[0][1]['text'] == f'{a:.1f}'
+
+
+def test_a_row_for_each_method(tmp_path):
+  for env, seed in (('A', 0), ('A', 1), ('B', 0)):
+    methods = {'srdice': -6.0, 'deep_td': -7.0}
+    hand_made.write_run(tmp_path / env / str(seed), env, seed, methods)
+  (group,) = finished_runs.read(str(tmp_path))
+  frame = run_records.frame(group)
+  is_sr = frame['method'] == 'srdice'
+  frame = frame.assign(
+      low=np.where(is_sr, 1.0, np.nan), range_low=np.nan, range_high=np.nan,
+      high=np.where(frame['seed'] == 1, 1.5, 2.5),  # The truth is 2.
+  )
+  looks = report_curves.styles(frame)
+  table = report_tables.of_methods(frame, looks, 'methods')
+  assert table.columns == [
+      'method', 'runs', 'median error %', 'mean log error',
+      'intervals that hold the truth', 'median seconds',
+  ]
+  srdice, deep_td = table.rows
+  error = 100.0 * np.sqrt(2.0 * np.exp(-6.0)) / 2.0
+  assert srdice[:2] == ['SR-DICE', 3] and deep_td[:2] == ['Deep TD', 3]
+  assert srdice[2] == pytest.approx(error)
+  assert srdice[3] == pytest.approx((-6.0 - 5.9 - 6.0) / 3)
+  assert (srdice[4], deep_td[4]) == ('2 of 3', None)
+  assert srdice[5] == 10.0
+  one = frame[frame['env'] == 'A']
+  assert report_tables.of_methods(one, looks, 'methods') is None
+
 
 
 def test_what_diverged_has_no_mean(tmp_path):
