@@ -45,10 +45,18 @@ def without_lost(found: Collection, error_of: Callable) -> list:
   errors = [error for error in map(error_of, sums) if error is not None]
   if all(error < _RUNS_AWAY for error in errors):
     return list(found)
-  rests_on_q = lambda result: (
-      result in sums or _Q in (result.sources or result.phase_seconds)
-  )
+  rests_on_q = lambda result: result in sums or _Q in _sources(result)
   return [result for result in found if not rests_on_q(result)]
+
+
+def are_apart(first, second) -> bool:
+  """Returns whether two methods were trained apart from each other."""
+  is_same = first.method == second.method
+  return not is_same and not _sources(first) & _sources(second)
+
+
+def _sources(result) -> set[str]:
+  return set(result.sources or result.phase_seconds)
 
 
 def _standard_error(result) -> float | None:
@@ -57,5 +65,5 @@ def _standard_error(result) -> float | None:
 
 def _distance(result, found: Collection) -> float:
   """Returns how far a value is from the median of those trained apart."""
-  others = [other.value for other in found if result.is_apart_from(other)]
+  others = [other.value for other in found if are_apart(result, other)]
   return abs(statistics.median(others) - result.value) if others else math.inf

@@ -215,11 +215,6 @@ class MethodResult:
   )
   estimator: Any = dataclasses.field(default=None, repr=False, compare=False)
 
-  def is_apart_from(self, other: 'MethodResult') -> bool:
-    """Returns whether another method was trained apart from this one."""
-    own, its = (set(r.sources or r.phase_seconds) for r in (self, other))
-    return self.method != other.method and not own & its
-
 
 @dataclasses.dataclass(frozen=True)
 class EpisodeReturns:

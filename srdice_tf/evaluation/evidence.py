@@ -52,7 +52,7 @@ def measure(
   others = recommendation.without_lost(
       others, lambda other: _relative_error(other, deviation)
   )
-  values = [other.value for other in others if result.is_apart_from(other)]
+  values = [o.value for o in others if recommendation.are_apart(result, o)]
   differences = np.abs(np.array(values) - result.value) / unit
   return results.EstimateEvidence(
       **_of_ratios(result, logged),
