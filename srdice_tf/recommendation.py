@@ -16,7 +16,7 @@ def choose(found: Collection):
   is nearest to what methods trained apart from it say; of those that are as
   near, and where none is apart, the first. That was measured with the paper's
   schedule; after a short one Deep TD alone was nearer than `dr`
-  (experiments/results/README.md).
+  (experiments/results/beyond.md).
 
   Args:
     found: results.MethodResult with evidence, one or more.
