@@ -155,6 +155,27 @@ def test_deep_td_comes_near_the_truth(problem):
   _assert_near(estimator.estimate())
 
 
+def test_doubly_robust_sums_on_frames(problem):
+  """Networks are hardly trained: the sum is put together from its parts."""
+  few = problem.of_episodes(np.arange(5))
+  made = _train(
+      few, 'dr', 'srdice_closed', 'deep_td', dr_ratio='srdice_closed',
+      encoder_steps=2, successor_steps=2, updates=2,
+  )
+  index, rng = tf.range(few.size), tf.random.Generator.from_seed(0)
+  q = made['dr'].shared.value_function.of_members
+  now = few.over_data(q)().numpy()[:, 0]  # [n]
+  # Expectations over the two actions are exact: any rng will do.
+  after = q(few.loaded.next_inputs(index, rng)).numpy()[:, 0]  # [n]
+  rewards, not_done = few.rewards.numpy(), few.not_done.numpy()
+  differences = rewards + _GAMMA * not_done * after - now
+  ratios = made['srdice_closed'].ratios().numpy()
+  start = float(made['deep_td'].estimate())
+  expected = start + np.mean(ratios * differences)
+  assert abs(expected - start) > 1e-3
+  assert float(made['dr'].estimate()) == pytest.approx(expected, rel=1e-5)
+
+
 def test_expectations_over_actions_are_exact(problem):
   rng = tf.random.Generator.from_seed(0)
   batch = problem.sample(8, rng)
