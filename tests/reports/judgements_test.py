@@ -1,5 +1,7 @@
 """Tests of verdicts as a person reads them."""
 
+import dataclasses
+
 import pytest
 
 from srdice_tf import errors
@@ -72,6 +74,18 @@ def test_the_doubly_robust_method_unless_its_q_ran_away(error, is_recommended):
   assert found is (robust if is_recommended else _GOOD)
   lost = _method('dr', 'do_not_use', value=float('nan'), standard_error=0.1)
   assert _evaluation(lost, _GOOD).recommended is _GOOD
+
+
+@pytest.mark.parametrize(
+    'correction, method',
+    [(0.0, 'dr'), (-0.99, 'dr'), (-1.0, 'deep_td'), (3.9, 'deep_td'),
+     (4.0, 'dr')],
+)
+def test_deep_td_where_ratios_correct_it_by_much(correction, method):
+  robust = _method('dr', 'unsure', value=10.0, standard_error=0.01)
+  robust = dataclasses.replace(robust, details={'correction': correction})
+  assert _evaluation(robust, _UNSURE).recommended.method == method
+  assert _evaluation(robust, _GOOD).recommended is robust
 
 
 def test_nothing_that_rests_on_a_lost_q_is_recommended():
