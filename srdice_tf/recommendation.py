@@ -17,9 +17,9 @@ def choose(found: Collection):
 
   That is the doubly robust one, unless its Q ran away, or its ratios correct Q
   by so much that Deep TD alone, if it is there, was nearer in 27 of 27 runs
-  with short schedules. Without it, the one that is nearest to what methods trained
-  apart from it say; of those that are as near, and where none is apart, the
-  first. How far one gets so is in experiments/results/beyond.md.
+  with short schedules. Without it, the one that is nearest to what methods
+  trained apart from it say; of those that are as near, and where none is apart,
+  the first. How far one gets so is in experiments/results/beyond.md.
 
   Args:
     found: results.MethodResult with evidence, one or more.
