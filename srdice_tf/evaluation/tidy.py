@@ -123,7 +123,7 @@ def log_errors(truth: float, result: results.MethodResult) -> np.ndarray:
 
 
 def smoothed_log_error(truth: float, result: results.MethodResult) -> float:
-  """Returns the mean log error of the last ten points of the curve."""
+  """Returns the mean log error of the last 4% of the curve, or its last."""
   found = log_errors(truth, result)
   if not len(found):
     return float(log_error.log_error(result.value, truth))

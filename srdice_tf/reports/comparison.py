@@ -110,7 +110,7 @@ def _ratios(evaluations) -> str:
 def _rest(evaluations) -> str:
   keys = {'seconds': 'seconds', 'standard error': 'standard_error'}
   if evaluations[0].truth is not None:
-    keys['log error, last 10'] = 'smoothed_log_error'
+    keys['log error, last 4%'] = 'smoothed_log_error'
   rows = [
       [name, *(_mean(frame, key) for key in keys.values())]
       for name, _, frame in by_method(evaluations)

@@ -44,7 +44,7 @@ def plot_curves(
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
     behaviour_log_error: float | None,
     title: str,
-    smoothing: int = 10,
+    smoothing: int = 0,
     values: Mapping[str, tuple] | None = None,
     truth: tuple[float, float] | None = None,
 ) -> None:
@@ -62,7 +62,8 @@ def plot_curves(
       paper have the paper's colours and markers.
     behaviour_log_error: error of the behaviour policy's value, if known.
     title: above the axes.
-    smoothing: the number of evaluations that a point is the mean of.
+    smoothing: the number of evaluations that a point is the mean of; 0 for the
+      paper's.
     values: of each method the updates, the estimates and the 95% interval or
       None; drawn below the errors, the interval as a band.
     truth: the true value and its standard error: the value is drawn with the

@@ -12,7 +12,6 @@ from srdice_tf.reports import report_parts
 from srdice_tf.reports import run_records
 from srdice_tf.reports import tables
 
-_SMOOTHING = 10  # Points of a curve, as in the paper.
 BEHAVIOUR = figures.Style('behaviour R(π_b)', 'black', '--')
 _AXIS = 'log error (log MSE)'
 
@@ -56,7 +55,7 @@ def curves(
       name=name,
       title='Log error over updates',
       caption=(
-          f'log(0.5 (estimate − truth)²), mean of {_SMOOTHING} points of a'
+          'log(0.5 (estimate − truth)²), mean of 4% of the points of a'
           ' curve; the shade is one standard deviation over seeds.'
           f' {numbers_of(group, frame)}'
       ),
@@ -88,7 +87,7 @@ def _joined(rows: pd.DataFrame, evaluations) -> tuple | None:
 
 
 def _draw_curves(axes, task, lines, looks, behaviour):
-  figures.draw_methods(axes, lines, _SMOOTHING, looks)
+  figures.draw_methods(axes, lines, 0, looks)
   if behaviour is not None:
     axes.axhline(behaviour, color=BEHAVIOUR.color, ls='--')
   figures.finish_axes(axes, task)

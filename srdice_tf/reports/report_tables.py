@@ -34,7 +34,7 @@ def of_tasks(
   return report_parts.ReportTable(
       name, columns, rows,
       'Means and standard deviations (n − 1) over runs. Log errors are the'
-      ' mean of the last ten points of each curve; “truth allows” is the log'
+      ' mean of the last 4% of each curve; “truth allows” is the log'
       ' error that the standard error of the truth alone would give.',
       title='Errors by task and method',
   )

@@ -50,10 +50,20 @@ def test_smoothing_by_hand():
 
 
 def test_smoothing_has_a_window_of_ten():
-  smoothed = log_error.smooth(np.arange(1, 13))
+  smoothed = log_error.smooth(np.arange(1, 251))
   assert smoothed[8] == 5.0  # Mean of 1 to 9.
   assert smoothed[9] == 5.5  # Of 1 to 10.
   assert smoothed[11] == 7.5  # Of 3 to 12.
+
+
+@pytest.mark.parametrize(
+    'length, window',
+    [(1, 1), (15, 1), (49, 1), (50, 2), (249, 9), (250, 10), (500, 10)],
+)
+def test_short_curves_have_a_window_as_large_a_share(length, window):
+  values = np.arange(length)
+  last = log_error.smooth(values)[-1]
+  assert last == np.mean(values[-window:])
 
 
 def test_smoothing_is_along_the_last_axis():
@@ -78,5 +88,5 @@ def test_smoothing_of_nothing():
 
 
 def test_a_window_needs_a_value():
-  with pytest.raises(ValueError, match='window=0'):
-    log_error.smooth([1.0], window=0)
+  with pytest.raises(ValueError, match='window=-1'):
+    log_error.smooth([1.0], window=-1)
