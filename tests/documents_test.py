@@ -2,12 +2,14 @@
 
 import ast
 import itertools
+import json
 import re
 import tomllib
 
 import pandas as pd
 import pytest
 
+from srdice_tf import results
 from srdice_tf.estimators import presets
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import costs
@@ -23,6 +25,7 @@ from tests import source_tree
 
 _ROOT = source_tree.ROOT
 _RESULTS = _ROOT / 'srdice_tf/experiments/results'
+_BEYOND = 'srdice_tf/experiments/results/beyond.md'
 _README_BLOCKS = documents.blocks(documents.README)
 # A number; not a part of a word, of a version or of an environment's id.
 _NUMBER = re.compile(r'(?<![\w.-])-?\d+(?:\.\d+)?(?![\w.]*\w)%?')
@@ -171,6 +174,29 @@ def test_tables_of_results_are_those_of_the_kept_runs():
         f'{block.mark}: run python -m tests.result_tables'
     )
   assert len(blocks) >= 3
+
+
+def test_errors_of_what_is_recommended():
+  """The table of beyond.md, by the rule as it is and the runs that are kept."""
+  runs = _RESULTS / 'runs/desk/beyond.jsonl'
+  found = {}
+  for line in runs.read_text().splitlines():
+    line = json.loads(line)
+    if line['run'].startswith('closed/'):
+      evaluation = results.from_json(line['result'], str(runs), '')
+      best, truth = evaluation.recommended, evaluation.truth.value
+      place = evaluation.env_id.partition('-')[0], evaluation.seed
+      error = 100.0 * abs(best.value - truth) / abs(truth)
+      found[place] = error, best.method
+  (table,) = (b for b in documents.blocks(_BEYOND) if b.text.startswith(
+      '| error in % |'))
+  head, rows = documents.rows(table)
+  for seed, row in enumerate(rows[:-1]):
+    for env, cell in zip(head[1:], row[1:]):
+      error, method = found.pop((env, seed))
+      named = '' if method == 'dr' else f' (`{method}`)'
+      assert cell == f'{error:.1f}{named}', (env, seed)
+  assert not found
 
 
 def test_costs_are_those_of_the_list_of_experiments():

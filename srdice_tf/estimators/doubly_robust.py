@@ -54,12 +54,6 @@ class DoublyRobustConfig(config_fields.Bootstrap, config_fields.NextActions):
             field, DoublyRobust.NAME, 'expected a method that has ratios of its'
             ' own, such as srdice_lstd'
         )
-    for name in self.ratio_methods:
-      if self.dr_folds > 1 and name.startswith('tabular'):
-        raise errors.UserError(
-            'dr_folds', self.dr_folds, f'expected 1 with {name}, which has no'
-            ' ratios of pairs that only other episodes have'
-        )
 
   @property
   def ratio_methods(self) -> tuple[str, ...]:
@@ -168,6 +162,12 @@ class DoublyRobust(interface.Estimator):
   def _part(self, problem, rows, starts, shared, suffix: str):
     methods = self.other_methods(self.config).items()
     ratios = tuple(_made(shared, *method) for method in methods)  # [J]
+    for ratio in ratios:
+      if suffix and not ratio.GENERALISES:
+        raise errors.UserError(
+            'dr_folds', self.config.dr_folds, f'expected 1 with {ratio.NAME},'
+            ' which has no ratios of pairs that only other episodes have'
+        )
     part = _Part(problem, rows, starts, ratios, shared.value_function)
     made = [phase for ratio in ratios for phase in ratio.phases]
     made += part.value_function.phases
@@ -297,10 +297,11 @@ class DoublyRobust(interface.Estimator):
     """Returns that of the ratios."""
     if self.config.dr_folds == 1:
       return self._parts[0].ratios[0].flow_residual()
-    flow_test, held_out = self.shared.flow_test, self.shared.held_out
+    flow_test = self.shared.flow_test
     if flow_test is None:
       return None
-    scored_on = interface.HELD_OUT if held_out else interface.CROSS_FIT
+    is_cross_fit = self.shared.held_out is None
+    scored_on = interface.CROSS_FIT if is_cross_fit else interface.HELD_OUT
     residual = flow_test.residual(self._scored_ratios())
     return interface.FlowScore(residual, scored_on)
 
@@ -309,11 +310,6 @@ class DoublyRobust(interface.Estimator):
       return self._parts[0].ratios[0].flow_noise()
     flow_test = self.shared.flow_test
     return flow_test and flow_test.noise(self._scored_ratios())
-
-  def _scored_ratios(self) -> tf.Tensor:
-    """Returns the ratios of the data that the flow test is of."""
-    held_out = self.shared.held_out
-    return self.ratio_of(held_out)() if held_out else self.ratios()
 
   def value_range(self) -> value_range.ValueRange:
     """Returns where the value may lie, by all that is at hand."""

@@ -43,7 +43,10 @@ class Estimator(tf.Module):
 
   NAME: str
   HAS_RATIOS = False
+  # Whether it has ratios of pairs (s, a) that it was not fitted to.
+  GENERALISES = True
   Config: type[config_fields.MethodConfig]
+  _over_scored = None  # Made when it is needed: it traces `ratio`.
 
   def __init__(self, problem: problems.Problem, config, seed: int, shared):
     """Makes what is to be trained.
@@ -118,6 +121,14 @@ class Estimator(tf.Module):
     """Returns how large its flow residual is by chance; None if not known."""
     return None
 
+  def _scored_ratios(self) -> tf.Tensor:
+    """Returns the ratios of the data that the flow test is of."""
+    if self.shared.scored is None:
+      return self.ratios()
+    if self._over_scored is None:
+      self._over_scored = self.ratio_of(self.shared.scored)
+    return self._over_scored()
+
   def details(self) -> dict[str, float]:
     """Returns further results of the finished estimator, by name."""
     return {}
@@ -143,7 +154,6 @@ class RatioEstimator(Estimator):
   # Ratios of streamed data, and a hash of the variables that gave them.
   _streamed_ratios = None
   _streamed_version = None
-  _over_held_out = None
 
   def __init__(self, problem, config, seed, shared):
     super().__init__(problem, config, seed, shared)
@@ -248,11 +258,3 @@ class RatioEstimator(Estimator):
   def flow_noise(self):
     flow_test = self.shared.flow_test
     return flow_test and flow_test.noise(self._scored_ratios())
-
-  def _scored_ratios(self) -> tf.Tensor:
-    """Returns the ratios of the data that the flow test is of."""
-    if self.shared.scored is None:
-      return self.ratios()
-    if self._over_held_out is None:
-      self._over_held_out = self.ratio_of(self.shared.scored)
-    return self._over_held_out()

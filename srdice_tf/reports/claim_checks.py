@@ -78,7 +78,8 @@ def compared(
     is_meant = lambda task: (
         task.startswith(tuple(on)) and not task.startswith(tuple(but))
     )
-    return summary([each for each in found if is_meant(each.task)], min_tasks)
+    found = [each for each in found if is_meant(each.task)]
+    return summary(found, min_tasks, min_tasks * len(pairs))
 
   return decide
 
@@ -90,8 +91,12 @@ def _named(comparisons, experiment: str):
     yield dataclasses.replace(each, what=what)
 
 
-def all_similar(comparisons, min_tasks: int) -> claim_rules.Finding:
-  return claim_rules.on_every_task(claim_rules.similar(comparisons), min_tasks)
+def all_similar(
+    comparisons, min_tasks: int, min_number: int
+) -> claim_rules.Finding:
+  return claim_rules.on_every_task(
+      claim_rules.similar(comparisons), min_tasks, min_number
+  )
 
 
 def _sizes(evidence) -> tuple[pd.DataFrame, list[int]]:
@@ -156,7 +161,7 @@ def over_representations(
     found = []
     for lower, higher in pairs:
       found += claim_rules.compare(errors, lower, higher)
-    return claim_rules.on_every_task(rule(found))
+    return claim_rules.on_every_task(rule(found), min_number=len(pairs))
 
   return decide
 
@@ -179,7 +184,7 @@ def more_biased_by_noise(evidence) -> claim_rules.Finding:
     found += claim_rules.compare(
         errors, f'{name} in hard', f'{name} in ablation_noise'
     )
-  return claim_rules.on_every_task(found)
+  return claim_rules.on_every_task(found, min_number=len(DEEP_RL))
 
 
 def no_gain_of_layers(evidence) -> claim_rules.Finding:
@@ -190,7 +195,8 @@ def no_gain_of_layers(evidence) -> claim_rules.Finding:
     if len(columns) == 2:
       small, big = sorted(columns)
       found += claim_rules.compare(errors, big, small)
-  return claim_rules.on_every_task(claim_rules.no_gain(found))
+  found = claim_rules.no_gain(found)
+  return claim_rules.on_every_task(found, min_number=len(MIS))
 
 
 def seconds_ratio(methods: Sequence[str], low: float, high: float) -> Decide:
@@ -248,6 +254,7 @@ def on_chain(
     found = []
     for lower, higher in pairs:
       found += claim_rules.compare(errors, lower, higher)
-    return claim_rules.on_every_task(found, len(features))
+    min_number = len(features) * len(pairs)
+    return claim_rules.on_every_task(found, len(features), min_number)
 
   return decide

@@ -99,6 +99,8 @@ def errors_of(
     return pd.DataFrame()
   is_loose = (runs['experiment'] == '') & (runs['setting'] == experiment)
   runs = runs[(runs['experiment'] == experiment) | is_loose]
+  if quantity != aggregates.ERROR:  # Methods need not have it.
+    runs = runs[runs[quantity].notna() | runs['diverged']]
   if not len(runs):
     return pd.DataFrame()
   errors = runs[quantity].astype(float)
@@ -108,6 +110,8 @@ def errors_of(
   )
   index = ['task', 'run']
   found = runs.pivot_table('error', index, 'column', aggfunc='first')
+  if quantity != aggregates.ERROR:
+    return found
   behaviour = runs.groupby(index)['behaviour_log_error'].first()
   return found.assign(**{BEHAVIOUR: behaviour.astype(float)})
 
@@ -145,7 +149,13 @@ def _interval(values: np.ndarray) -> tuple[float, float | None, float | None]:
 def on_every_task(
     comparisons: Iterable[Comparison], min_tasks: int = 1, min_number: int = 1
 ) -> Finding:
-  """Confirmed if all say yes, on so many tasks; refuted if one says no."""
+  """Confirmed if all say yes, enough of them; refuted if one says no.
+
+  Args:
+    comparisons: of tasks and pairs of methods.
+    min_tasks: to confirm.
+    min_number: of comparisons to confirm, so that no pair is missing.
+  """
 
   def summary(found: Sequence[Comparison]) -> str:
     answers = [each.answer for each in found]
@@ -159,9 +169,15 @@ def on_every_task(
 
 
 def on_most_tasks(
-    comparisons: Iterable[Comparison], min_tasks: int = 1
+    comparisons: Iterable[Comparison], min_tasks: int = 1, min_number: int = 1
 ) -> Finding:
-  """Confirmed if more than half of the tasks say yes, refuted if no."""
+  """Confirmed if more than half of the tasks say yes, refuted if no.
+
+  Args:
+    comparisons: of tasks and pairs of methods.
+    min_tasks: for a verdict.
+    min_number: of comparisons to confirm, so that no pair is missing.
+  """
 
   def summary(found: Sequence[Comparison]) -> str:
     by_task = {}
@@ -171,7 +187,7 @@ def on_most_tasks(
     num_no = sum(_NO in answers for answers in by_task.values())
     if len(by_task) < min_tasks:
       return OPEN
-    if 2 * num_yes > len(by_task):
+    if 2 * num_yes > len(by_task) and len(found) >= min_number:
       return CONFIRMED
     return REFUTED if 2 * num_no > len(by_task) else OPEN
 

@@ -11,6 +11,8 @@ from srdice_tf import errors
 from srdice_tf import training
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
+from srdice_tf.estimators.linear import srdice_lstd
+from srdice_tf.estimators.tabular import tabular_estimator
 from srdice_tf.evaluation import intervals
 from tests import finite
 from tests import walk
@@ -276,8 +278,14 @@ def test_bad_settings(problem):
   for field in ('dr_ratio', 'dr_range_ratios'):
     with pytest.raises(errors.UserError, match=f'^{field}=deep_td.*no density'):
       _make(problem, **{field: 'deep_td'})
-    with pytest.raises(errors.UserError, match='dr_folds=2.*with tabular'):
-      _make(problem, dr_folds=2, **{field: 'tabular_srdice'})
+
+
+def test_folds_need_ratios_of_other_pairs(problem, monkeypatch):
+  assert not tabular_estimator.TabularEstimator.GENERALISES
+  monkeypatch.setattr(srdice_lstd.SRDICELstd, 'GENERALISES', False)
+  _make(problem)
+  with pytest.raises(errors.UserError, match='dr_folds=2.*with srdice_lstd'):
+    _make(problem, dr_folds=2)
 
 
 @pytest.mark.parametrize(

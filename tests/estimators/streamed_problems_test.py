@@ -11,6 +11,7 @@ from srdice_tf import training
 from srdice_tf.data import datasets
 from srdice_tf.data import streamed
 from srdice_tf.environments import finite_mdps
+from srdice_tf.estimators import flow
 from srdice_tf.estimators import hyperparameters
 from srdice_tf.estimators import registry
 from srdice_tf.experiments import tasks
@@ -291,12 +292,14 @@ def test_episodes_of_minibatches(vectors):
 
 
 @pytest.mark.full
-def test_doubly_robust_by_folds(vectors):
+def test_doubly_robust_by_folds(vectors, monkeypatch):
+  monkeypatch.setattr(flow, 'MOST_TRANSITIONS', 20)  # Of which flow is scored.
   method = _fitted(
       vectors.streamed, 'dr', dr_folds=2, lstd_ridge=1e-3, value_members=2,
       value_member_units=8,
   )['dr']
   assert np.isfinite(method.estimate())
+  assert method.flow_residual().residual > 0.0 and method.flow_noise() > 0.0
 
 
 def test_thinned_data_are_in_memory(case):

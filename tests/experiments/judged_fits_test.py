@@ -57,6 +57,7 @@ def test_a_policy_that_the_data_support_is_usable():
     assert result.verdict.grade == results.USABLE, result.verdict.reasons
     assert result.evidence.far_share == 0.0
     assert result.evidence.mass_gap < 0.05
+    assert result.sources == result.estimator.sources != ()
   content = json.loads(json.dumps(results.to_json(found)))
   assert content['grade'] == 'usable'
   assert content['recommended'] == found.recommended.method

@@ -44,7 +44,9 @@ def _finish(entry):
     json.dump(entry.config.describe('abc'), file)
   with open(os.path.join(entry.directory, 'origin.json'), 'w') as file:
     json.dump({'Python': '3'}, file)
-  found = hand_made.result('deep_td', -3.0)
+  found = dataclasses.replace(
+      hand_made.result('deep_td', -3.0), verdict=results.Verdict('usable')
+  )
   result_file.write(
       entry.directory, results.Evaluation({'deep_td': found}, 0.99, 0)
   )
@@ -76,6 +78,14 @@ def test_a_kept_run_is_done_elsewhere(tmp_path, line):
   other = dataclasses.replace(entry, directory=f'{entry.directory}x')
   assert _kept(tmp_path, tmp_path / 'there').restore(other) == ''
   assert not os.path.exists(other.directory)
+
+
+def test_what_follows_by_rules_that_may_change_is_not_kept(tmp_path, line):
+  path = os.path.join(_entry(tmp_path / 'here').directory, 'result.json')
+  with open(path) as file:
+    assert json.load(file)['recommended'] == 'deep_td'
+  kept = json.loads(line.read_text())['result']
+  assert not {'recommended', 'grade'} & {*kept}
 
 
 def test_a_run_of_other_settings_is_left_alone(tmp_path, line):

@@ -1,7 +1,5 @@
 """Tests of verdicts as a person reads them."""
 
-import dataclasses
-
 import pytest
 
 from srdice_tf import errors
@@ -24,8 +22,10 @@ def _evaluation(*methods, seed=0):
   return results.Evaluation({m.method: m for m in methods}, 0.99, seed)
 
 
-_BAD = _method('srdice', 'do_not_use', 'it diverged', 'its mass is off')
-_UNSURE = _method('deep_td', 'unsure', 'it is 20% from others')
+_BAD = _method(
+    'srdice', 'do_not_use', 'it diverged', 'its mass is off', value=0.8
+)
+_UNSURE = _method('deep_td', 'unsure', 'it is 20% from others', value=1.5)
 _GOOD = _method('linear_srdice', 'usable', 'it passes all 8 tests')
 
 
@@ -46,9 +46,9 @@ def test_recommended_is_who_agrees_most_not_who_is_graded_best():
   nan = _method('x', 'do_not_use', value=float('nan'))
   # 1.1 lies 0.9 from the median of 3 and 1, 1 lies 1.05 from that of 3 and 1.1.
   assert _evaluation(nan, far, lone, near).recommended is near
-  # Two are as far from each other: the first that did not diverge.
+  # Two are as far from each other: the one that was nearer in our runs.
   assert _evaluation(nan, far, near).recommended is far
-  assert _evaluation(nan, near, far).recommended is near
+  assert _evaluation(nan, near, far).recommended is far
   assert _evaluation(nan).recommended is nan
   assert _evaluation().recommended is None
 
@@ -71,21 +71,9 @@ def test_who_shares_training_does_not_agree():
 def test_the_doubly_robust_method_unless_its_q_ran_away(error, is_recommended):
   robust = _method('dr', 'unsure', value=9.0, standard_error=error)
   found = _evaluation(_GOOD, robust, _UNSURE).recommended
-  assert found is (robust if is_recommended else _GOOD)
+  assert found is (robust if is_recommended else _UNSURE)
   lost = _method('dr', 'do_not_use', value=float('nan'), standard_error=0.1)
   assert _evaluation(lost, _GOOD).recommended is _GOOD
-
-
-@pytest.mark.parametrize(
-    'correction, method',
-    [(0.0, 'dr'), (-0.99, 'dr'), (-1.0, 'deep_td'), (3.9, 'deep_td'),
-     (4.0, 'dr')],
-)
-def test_deep_td_where_ratios_correct_it_by_much(correction, method):
-  robust = _method('dr', 'unsure', value=10.0, standard_error=0.01)
-  robust = dataclasses.replace(robust, details={'correction': correction})
-  assert _evaluation(robust, _UNSURE).recommended.method == method
-  assert _evaluation(robust, _GOOD).recommended is robust
 
 
 def test_nothing_that_rests_on_a_lost_q_is_recommended():
@@ -98,7 +86,10 @@ def test_nothing_that_rests_on_a_lost_q_is_recommended():
   linear = _method('linear_srdice', 'unsure', value=2.6)
   assert _evaluation(robust, q, psi).recommended is psi
   assert _evaluation(q, robust, psi, linear).recommended is psi
-  assert _evaluation(q, robust).recommended is q  # Nothing else is left.
+  assert _evaluation(q, linear, psi, robust).recommended is psi
+  # Nothing else is left.
+  assert _evaluation(q, robust).recommended is q
+  assert _evaluation(robust, q).recommended is q
 
 
 def test_the_worst_of_the_seeds_decides():

@@ -31,6 +31,8 @@ class TabularEstimator(interface.RatioEstimator):
   The ratio of a pair without data is not defined: it is NaN.
   """
 
+  GENERALISES = False
+
   def __init__(self, problem, config, seed, shared):
     """Counts the data.
 
