@@ -25,6 +25,7 @@ FEW = 'too few seeds'  # What a comparison says that has not MIN_SEEDS.
 MIN_SEEDS = 3
 TOLERANCE = 1.0  # Log errors that differ by less count as similar.
 _YES, _NO, _UNDECIDED = 'yes', 'no', 'undecided'
+_FIRST, _SECOND = 'the first is lower', 'the second'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,7 +228,12 @@ def same_order(errors: pd.DataFrame, methods: Sequence[str]) -> Finding:
   and the other's on another one.
   """
   pairs = itertools.combinations(methods, 2)
-  found = [each for pair in pairs for each in compare(errors, *pair)]
+  words = {_YES: _FIRST, _NO: _SECOND}
+  found = [
+      dataclasses.replace(each, answer=words.get(each.answer, each.answer))
+      for pair in pairs
+      for each in compare(errors, *pair)
+  ]
   return Finding(found, _order_summary)
 
 
@@ -235,7 +241,7 @@ def _order_summary(found: Sequence[Comparison]) -> str:
   by_pair = {}
   for each in found:
     by_pair.setdefault(each.what, []).append(each.answer)
-  if any({_YES, _NO} <= {*answers} for answers in by_pair.values()):
+  if any({_FIRST, _SECOND} <= {*answers} for answers in by_pair.values()):
     return REFUTED
   is_known = lambda answers: len(answers) > 1 and FEW not in answers
   return CONFIRMED if any(map(is_known, by_pair.values())) else OPEN
