@@ -19,6 +19,7 @@ from srdice_tf.experiments import own_experiments
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import scales
 from srdice_tf.experiments import tasks
+from srdice_tf.reports import paper_claims
 from tests import documents
 from tests import result_tables
 from tests import source_tree
@@ -174,6 +175,20 @@ def test_tables_of_results_are_those_of_the_kept_runs():
         f'{block.mark}: run python -m tests.result_tables'
     )
   assert len(blocks) >= 3
+
+
+def test_the_page_of_claims_has_each_with_its_rule_and_figures():
+  text = documents.read('srdice_tf/experiments/results/claims.md')
+  parts = {
+      part.partition('\n')[0]: ' '.join(part.split())
+      for part in text.split('\n## ')[1:]
+  }
+  assert list(parts) == [claim.words for claim in paper_claims.CLAIMS]
+  known = result_tables.names()
+  for claim in paper_claims.CLAIMS:
+    part, name = parts[claim.words], f'claim_{claim.name}'
+    assert f'{claim.where}. Rule: {claim.rule}' in part, claim.name
+    assert (f'<!-- table: {name} -->' in part) == (name in known), claim.name
 
 
 def test_errors_of_what_is_recommended():

@@ -39,6 +39,11 @@ def marked() -> dict[str, list[documents.Block]]:
   }
 
 
+def names() -> set[str]:
+  """Returns the names of all tables."""
+  return {*_tables()}
+
+
 def render(mark: str) -> str:
   """Returns the table that a mark stands for."""
   name, _, pattern = mark.removeprefix(_MARK).partition(' ')

@@ -172,7 +172,8 @@ def _specs(name: str, scale: str, data_root: str) -> list[_Spec]:
   experiment, found = known_experiments.experiment(name), scales.scale(scale)
   points = [p for p in experiment.points if p.only in ('', scale)]
   points = points[: found.max_points]
-  num_seeds = min(experiment.num_seeds, found.max_seeds)
+  max_seeds = found.more_seeds.get(name, found.max_seeds)
+  num_seeds = min(experiment.num_seeds, max_seeds)
   # Runs beside each other have different tasks: they need not wait for the
   # data of one another.
   return [

@@ -55,8 +55,8 @@ def test_desk_has_a_smaller_batch_and_one_run_of_the_papers_beside_it():
     key = label, config.algos[0], config.hyperparameters['ratio_batch_size']
     found[key] = found.get(key, 0) + 1
   assert found == {
-      ('', 'srdice', 2048): 21,
-      ('', 'dual_dice', 256): 21,
+      ('', 'srdice', 2048): 35,
+      ('', 'dual_dice', 256): 35,
       ('batch2048', 'dual_dice', 2048): 1,
   }
 
@@ -140,7 +140,7 @@ def test_directories_have_names_of_their_own(tmp_path):
 def test_the_caption_states_seeds_updates_and_batch(tmp_path):
   plan = planning.plan('hard', 'desk', str(tmp_path))
   caption = planning.caption(plan)
-  assert '3 seeds' in caption and 'overnight' in caption
+  assert '5 seeds' in caption and 'overnight' in caption
   assert 'gradient_dice: 250,000 updates, batch 256, 50,000' in caption
   assert 'deep_td: 250,000 updates, batch 2,048' in caption
 
