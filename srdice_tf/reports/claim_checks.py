@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import dataclasses
 import itertools
 
+import numpy as np
 import pandas as pd
 
 from srdice_tf.reports import aggregates
@@ -16,6 +17,7 @@ from srdice_tf.reports import claim_rules
 MIS = 'dual_dice', 'gradient_dice'
 DEEP_RL = 'deep_td', 'deep_sr'
 TRAINED = 'srdice', 'deep_sr', 'deep_td', *MIS
+SMALLEST = 5_000  # Transitions, of the paper's ablation.
 _LAST = 10  # Evaluations on the chain that count as its end.
 _NOTHING = claim_rules.Finding()
 
@@ -79,7 +81,7 @@ def compared(
         task.startswith(tuple(on)) and not task.startswith(tuple(but))
     )
     found = [each for each in found if is_meant(each.task)]
-    return summary(found, min_tasks, min_tasks * len(pairs))
+    return summary(found, min_tasks, len(experiments) * len(pairs))
 
   return decide
 
@@ -92,10 +94,10 @@ def _named(comparisons, experiment: str):
 
 
 def all_similar(
-    comparisons, min_tasks: int, min_number: int
+    comparisons, min_tasks: int, per_task: int
 ) -> claim_rules.Finding:
   return claim_rules.on_every_task(
-      claim_rules.similar(comparisons), min_tasks, min_number
+      claim_rules.similar(comparisons), min_tasks, per_task
   )
 
 
@@ -109,7 +111,7 @@ def _sizes(evidence) -> tuple[pd.DataFrame, list[int]]:
 def smallest_is_enough(evidence) -> claim_rules.Finding:
   """Compares SR-DICE on the smallest data set with each larger one."""
   rows, sizes = _sizes(evidence)
-  if len(sizes) < 2:
+  if len(sizes) < 2 or sizes[0] > SMALLEST:
     return _NOTHING
   name = lambda size: f'srdice at {size:,}'
   # One task: the same seeds of different sizes are compared.
@@ -123,17 +125,19 @@ def smallest_is_enough(evidence) -> claim_rules.Finding:
   found = []
   for larger in sizes[1:]:
     found += claim_rules.compare(errors, name(larger), name(sizes[0]))
-  return claim_rules.on_every_task(claim_rules.no_gain(found))
+  found = claim_rules.on_every_task(claim_rules.no_gain(found))
+  return dataclasses.replace(found, at_one_scale=True)
 
 
 def sr_on_smallest(evidence) -> claim_rules.Finding:
   """Compares the SR methods with Deep TD on the smallest data set."""
   rows, sizes = _sizes(evidence)
-  if len(sizes) < 2:
+  if len(sizes) < 2 or sizes[0] > SMALLEST:
     return _NOTHING
   rows = rows[rows['num_transitions'] == sizes[0]]
   decide = lower_error(('ablation_size',), ('srdice', 'deep_sr'), ('deep_td',))
-  return decide(dataclasses.replace(evidence, runs=rows))
+  found = decide(dataclasses.replace(evidence, runs=rows))
+  return dataclasses.replace(found, at_one_scale=True)
 
 
 def same_order_over_gamma(evidence) -> claim_rules.Finding:
@@ -161,7 +165,7 @@ def over_representations(
     found = []
     for lower, higher in pairs:
       found += claim_rules.compare(errors, lower, higher)
-    return claim_rules.on_every_task(rule(found), min_number=len(pairs))
+    return claim_rules.on_every_task(rule(found), per_task=len(pairs))
 
   return decide
 
@@ -184,7 +188,7 @@ def more_biased_by_noise(evidence) -> claim_rules.Finding:
     found += claim_rules.compare(
         errors, f'{name} in hard', f'{name} in ablation_noise'
     )
-  return claim_rules.on_every_task(found, min_number=len(DEEP_RL))
+  return claim_rules.on_every_task(found, per_task=len(DEEP_RL))
 
 
 def no_gain_of_layers(evidence) -> claim_rules.Finding:
@@ -196,7 +200,7 @@ def no_gain_of_layers(evidence) -> claim_rules.Finding:
       small, big = sorted(columns)
       found += claim_rules.compare(errors, big, small)
   found = claim_rules.no_gain(found)
-  return claim_rules.on_every_task(found, min_number=len(MIS))
+  return claim_rules.on_every_task(found, per_task=len(MIS))
 
 
 def seconds_ratio(methods: Sequence[str], low: float, high: float) -> Decide:
@@ -229,32 +233,60 @@ def on_rewards(
 
 
 def on_chain(
-    features: Sequence[str],
-    pairs: Sequence[tuple[str, str]],
-    last: int = _LAST,
+    features: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> Decide:
-  """Compares mean log MSEs of ratios on the chain.
+  """Compares log MSEs of ratios at the end of training on the chain."""
 
-  Args:
-    features: of the states.
-    pairs: of methods, the first with the lower one.
-    last: evaluations that the mean is of; 0 for all of training.
+  def decide(evidence):
+    chain = evidence.tables.get('chain')
+    if chain is None:
+      return _NOTHING
+    errors = _over_trials(chain, lambda rows: rows[-_LAST:].mean())
+    return _compared_on_chain(errors, features, pairs)
+
+  return decide
+
+
+def learns_faster(
+    features: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> Decide:
+  """Compares after how many updates on the chain ratios are about right.
+
+  That is, their log MSE is within 1 of the worst final one of all methods,
+  which all reach. The logarithm of the updates is compared.
   """
 
   def decide(evidence):
     chain = evidence.tables.get('chain')
     if chain is None:
       return _NOTHING
-    trials = [c for c in chain.columns if c.isdigit()]
-    means = chain.groupby(['features', 'method'])[trials].apply(
-        lambda rows: rows[-last:].mean()
-    )
-    errors = means.stack().unstack('method')  # [features and trial, method]
-    errors = errors[errors.index.get_level_values(0).isin(features)]
-    found = []
-    for lower, higher in pairs:
-      found += claim_rules.compare(errors, lower, higher)
-    min_number = len(features) * len(pairs)
-    return claim_rules.on_every_task(found, len(features), min_number)
+    last = _over_trials(chain, lambda rows: rows[-_LAST:].mean())
+    finals = last.groupby(level=0).mean().max(axis=1)  # [features]
+
+    def first(rows):
+      level = finals[chain.loc[rows.index[0], 'features']]
+      is_there = rows <= level + claim_rules.TOLERANCE
+      found = chain.loc[is_there.idxmax(), 'step']
+      return np.log(found.where(is_there.any().to_numpy()).to_numpy())
+
+    return _compared_on_chain(_over_trials(chain, first), features, pairs)
 
   return decide
+
+
+def _over_trials(chain: pd.DataFrame, of: Callable) -> pd.DataFrame:
+  """Returns a number by features and trial, with a column for each method."""
+  trials = [c for c in chain.columns if c.isdigit()]
+  found = {
+      key: pd.Series(of(rows[trials]), trials)
+      for key, rows in chain.groupby(['features', 'method'])
+  }
+  return pd.DataFrame(found).T.stack().unstack(1)
+
+
+def _compared_on_chain(errors, features, pairs) -> claim_rules.Finding:
+  errors = errors[errors.index.get_level_values(0).isin(features)]
+  found = []
+  for lower, higher in pairs:
+    found += claim_rules.compare(errors, lower, higher)
+  return claim_rules.on_every_task(found, len(features), len(pairs))

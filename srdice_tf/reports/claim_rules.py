@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 import itertools
 
 import numpy as np
@@ -23,9 +24,10 @@ CONFIRMED, REFUTED, OPEN = 'confirmed', 'refuted', 'open'
 BEHAVIOUR = 'behaviour'
 FEW = 'too few seeds'  # What a comparison says that has not MIN_SEEDS.
 MIN_SEEDS = 3
+_ROUNDING = 1e-9
 TOLERANCE = 1.0  # Log errors that differ by less count as similar.
 _YES, _NO, _UNDECIDED = 'yes', 'no', 'undecided'
-_FIRST, _SECOND = 'the first is lower', 'the second'
+_FIRST, _SECOND, _ALIKE = 'the first is lower', 'the second', 'alike'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,10 +70,17 @@ class Comparison:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-  """Figures, and what sums them up as a verdict."""
+  """Figures, and what sums them up as a verdict.
+
+  Attributes:
+    comparisons: the figures.
+    summary: gives their verdict.
+    at_one_scale: whether they make sense only if all are of runs of one scale.
+  """
 
   comparisons: Sequence[Comparison] = ()
   summary: Callable[[Sequence[Comparison]], str] = lambda comparisons: OPEN
+  at_one_scale: bool = False
 
   @property
   def verdict(self) -> str:
@@ -148,51 +157,56 @@ def _interval(values: np.ndarray) -> tuple[float, float | None, float | None]:
 
 
 def on_every_task(
-    comparisons: Iterable[Comparison], min_tasks: int = 1, min_number: int = 1
+    comparisons: Iterable[Comparison], min_tasks: int = 1, per_task: int = 1
 ) -> Finding:
-  """Confirmed if all say yes, enough of them; refuted if one says no.
+  """Confirmed if all say yes, on enough tasks; refuted if one says no.
 
   Args:
     comparisons: of tasks and pairs of methods.
     min_tasks: to confirm.
-    min_number: of comparisons to confirm, so that no pair is missing.
+    per_task: comparisons that a task must have to count.
   """
 
   def summary(found: Sequence[Comparison]) -> str:
-    answers = [each.answer for each in found]
+    answers = {each.answer for each in found}
     if _NO in answers:
       return REFUTED
-    is_whole = len({each.task for each in found}) >= min_tasks
-    is_whole = is_whole and len(found) >= min_number
-    return CONFIRMED if is_whole and set(answers) == {_YES} else OPEN
+    num_tasks = len(_whole(found, per_task))
+    return CONFIRMED if num_tasks >= min_tasks and answers == {_YES} else OPEN
 
   return Finding(list(comparisons), summary)
 
 
 def on_most_tasks(
-    comparisons: Iterable[Comparison], min_tasks: int = 1, min_number: int = 1
+    comparisons: Iterable[Comparison], min_tasks: int = 1, per_task: int = 1
 ) -> Finding:
   """Confirmed if more than half of the tasks say yes, refuted if no.
 
   Args:
     comparisons: of tasks and pairs of methods.
     min_tasks: for a verdict.
-    min_number: of comparisons to confirm, so that no pair is missing.
+    per_task: comparisons that a task must have to count.
   """
 
   def summary(found: Sequence[Comparison]) -> str:
-    by_task = {}
-    for each in found:
-      by_task.setdefault(each.task, []).append(each.answer)
-    num_yes = sum(set(answers) == {_YES} for answers in by_task.values())
-    num_no = sum(_NO in answers for answers in by_task.values())
-    if len(by_task) < min_tasks:
+    tasks = _whole(found, per_task)
+    num_yes = sum({*answers} == {_YES} for answers in tasks)
+    num_no = sum(_NO in answers for answers in tasks)
+    if len(tasks) < min_tasks:
       return OPEN
-    if 2 * num_yes > len(by_task) and len(found) >= min_number:
+    if 2 * num_yes > len(tasks):
       return CONFIRMED
-    return REFUTED if 2 * num_no > len(by_task) else OPEN
+    return REFUTED if 2 * num_no > len(tasks) else OPEN
 
   return Finding(list(comparisons), summary)
+
+
+def _whole(found: Sequence[Comparison], per_task: int) -> list[list[str]]:
+  """Returns the answers of each task that has all of them."""
+  tasks = {}
+  for each in found:
+    tasks.setdefault(each.task, []).append(each.answer)
+  return [answers for answers in tasks.values() if len(answers) >= per_task]
 
 
 def similar(comparisons: Iterable[Comparison]) -> list[Comparison]:
@@ -222,29 +236,37 @@ def no_gain(comparisons: Iterable[Comparison]) -> list[Comparison]:
 
 
 def same_order(errors: pd.DataFrame, methods: Sequence[str]) -> Finding:
-  """Confirmed if no two methods change places from task to task.
+  """Confirmed if each two methods have the same order on each task.
 
-  Two methods change places if the one's log error is clearly lower on a task,
-  and the other's on another one.
+  That is, the log error of the one is clearly lower on all tasks, or the two
+  differ by less than 1 on all. Refuted if it is clearly lower on one, and the
+  other's on another one.
   """
-  pairs = itertools.combinations(methods, 2)
+  pairs = list(itertools.combinations(methods, 2))
   words = {_YES: _FIRST, _NO: _SECOND}
-  found = [
-      dataclasses.replace(each, answer=words.get(each.answer, each.answer))
-      for pair in pairs
-      for each in compare(errors, *pair)
-  ]
-  return Finding(found, _order_summary)
+  found = []
+  for pair in pairs:
+    for each in compare(errors, *pair):
+      (alike,) = similar([each])
+      answer = words.get(each.answer, each.answer)
+      answer = _ALIKE if alike.answer == _YES else answer
+      found.append(dataclasses.replace(each, answer=answer))
+  summary = functools.partial(_order_summary, num_pairs=len(pairs))
+  return Finding(found, summary, at_one_scale=True)
 
 
-def _order_summary(found: Sequence[Comparison]) -> str:
+def _order_summary(found: Sequence[Comparison], num_pairs: int) -> str:
   by_pair = {}
   for each in found:
     by_pair.setdefault(each.what, []).append(each.answer)
   if any({_FIRST, _SECOND} <= {*answers} for answers in by_pair.values()):
     return REFUTED
-  is_known = lambda answers: len(answers) > 1 and FEW not in answers
-  return CONFIRMED if any(map(is_known, by_pair.values())) else OPEN
+  is_same = lambda answers: (
+      len(answers) > 1
+      and {*answers} in ({_FIRST}, {_SECOND}, {_ALIKE})
+  )
+  num_same = sum(map(is_same, by_pair.values()))
+  return CONFIRMED if num_same == num_pairs else OPEN
 
 
 def ratio_of(
@@ -265,34 +287,46 @@ def ratio_of(
       answer = answer if count >= MIN_SEEDS else FEW
       what = f'{column} of {first} / {second}'
       found.append(Comparison('all', what, count, value, answer=answer))
-  return on_every_task(found, min_number=len(pairs))
+  return on_every_task(found, per_task=len(pairs))
 
 
 def best_share(
-    rewards: pd.DataFrame, method: str, others: Sequence[str], share: float
+    rewards: pd.DataFrame,
+    method: str,
+    others: Sequence[str],
+    share: float,
+    min_tasks: int = 1,
 ) -> Finding:
   """Confirmed if a method is the best on that share of rewards, on each task.
+
+  What counts is whether the interval of the share over seeds holds it.
 
   Args:
     rewards: with 'env', 'seed', 'reward', 'method' and 'log_mse'.
     method: that should be the best.
     others: that it is compared with.
     share: of the rewards of all seeds.
+    min_tasks: to confirm.
   """
   found = []
   for env, table in _by_reward(rewards, (method, *others)):
     is_best = table[method] < table[list(others)].min(axis=1)
     shares = is_best.groupby(level='seed').mean().to_numpy()
     value, low, high = _interval(shares)
-    answer = _YES if value >= share else _NO
-    answer = answer if len(shares) >= MIN_SEEDS else FEW
+    answer = FEW
+    if len(shares) >= MIN_SEEDS:
+      is_above, is_below = low > share - _ROUNDING, high < share - _ROUNDING
+      answer = _YES if is_above else _NO if is_below else _UNDECIDED
     what = f'share of rewards on which {method} is best'
     found.append(Comparison(env, what, len(shares), value, low, high, answer))
-  return on_every_task(found)
+  return on_every_task(found, min_tasks)
 
 
 def lower_on_rewards(
-    rewards: pd.DataFrame, method: str, others: Sequence[str]
+    rewards: pd.DataFrame,
+    method: str,
+    others: Sequence[str],
+    min_tasks: int = 1,
 ) -> Finding:
   """Confirmed if the mean log MSE is the lower one, on each task.
 
@@ -303,7 +337,7 @@ def lower_on_rewards(
     means = table.groupby(level='seed').mean()
     for other in others:
       found += compare(pd.concat({env: means}), method, other)
-  return on_every_task(found)
+  return on_every_task(found, min_tasks, len(others))
 
 
 def _by_reward(rewards: pd.DataFrame, methods: Sequence[str]):

@@ -2,6 +2,7 @@
 
 Each comparison of a claim is made by the largest scale that has enough seeds
 for it: small runs fill in what large ones do not say, and contradict nothing.
+Claims about how settings compare take the scale that has most of them.
 """
 
 import collections
@@ -68,6 +69,10 @@ def _merged(
     findings: Mapping[str, claim_rules.Finding],
 ) -> claim_rules.Finding:
   """Returns the comparisons of all scales, each by the largest that can."""
+  findings = {s: found for s, found in findings.items() if found.comparisons}
+  if any(found.at_one_scale for found in findings.values()):
+    most = max(findings, key=lambda scale: _num_known(findings[scale]))
+    findings = {most: findings[most]}
   chosen: dict[tuple, claim_rules.Comparison] = {}
   for scale, finding in findings.items():
     for each in finding.comparisons:
@@ -76,8 +81,11 @@ def _merged(
       lacks = old and old.answer == claim_rules.FEW != each.answer
       if old is None or lacks:
         chosen[key] = dataclasses.replace(each, scale=scale)
-  summaries = [f.summary for f in findings.values() if f.comparisons]
-  if not summaries:
-    return claim_rules.Finding()
-  return claim_rules.Finding(list(chosen.values()), summaries[0])
+  for finding in findings.values():
+    return dataclasses.replace(finding, comparisons=list(chosen.values()))
+  return claim_rules.Finding()
+
+
+def _num_known(finding: claim_rules.Finding) -> int:
+  return sum(each.answer != claim_rules.FEW for each in finding.comparisons)
 
