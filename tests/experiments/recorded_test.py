@@ -85,13 +85,14 @@ def _numbers(env_id: str, directory: str) -> dict[str, dict[str, float]]:
 
 
 def _machine() -> str:
-  """Returns what decides how sums are rounded."""
+  """Returns what decides how sums are rounded: libraries choose by it."""
+  fields = {}
   for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines():
-    if line.startswith('flags'):
-      names = line.split()
-      widths = [n for n in ('avx512f', 'avx2', 'fma') if n in names]
-      return ' '.join(widths)
-  return ''
+    name, _, value = line.partition(':')
+    fields.setdefault(name.strip(), value.strip())
+  names = 'vendor_id', 'cpu family', 'model', 'stepping'
+  widths = {'avx512f', 'avx2', 'fma'} & {*fields.get('flags', '').split()}
+  return ' '.join([*(fields.get(name, '') for name in names), *sorted(widths)])
 
 
 @pytest.fixture(name='numbers', scope='module')
