@@ -21,6 +21,8 @@ from srdice_tf.reports import tables
 
 _PANEL = (4.6, 3.3)  # Inches.
 _SIDE_BY_SIDE = 4
+# Of a legend: line and margins of a label, its letters, the space of a row.
+_INCHES_OF_LABEL, _INCHES_OF_LETTER, _INCHES_OF_LINE = 0.6, 0.08, 0.24
 # An id, and where one is referred to.
 _IDS = re.compile(r'(\bid="|href="#|url\(#)')
 _MARKS = {
@@ -182,9 +184,14 @@ class ReportFigure:
     count = len(self.panels)
     num_columns = min(count, _SIDE_BY_SIDE)
     num_rows = -(-count // num_columns)
-    width, height = self.size
+    width, height = self.size[0] * num_columns, self.size[1] * num_rows
+    # All labels have room, however long they are.
+    widest = max((len(s.label) for s in self.legend), default=0)
+    label = _INCHES_OF_LABEL + _INCHES_OF_LETTER * widest
+    in_a_row = max(1, min(2 * num_columns, int(width / label)))
+    num_lines = -(-len(self.legend) // in_a_row)
     picture = figure.Figure(
-        figsize=(width * num_columns, height * num_rows + 0.5),
+        figsize=(max(width, label), height + _INCHES_OF_LINE * num_lines + 0.2),
         dpi=120,
         layout='constrained',
     )
@@ -203,7 +210,7 @@ class ReportFigure:
       ]
       picture.legend(
           handles, [s.label for s in self.legend], frameon=False,
-          loc='outside lower center', ncols=min(len(handles), 2 * num_columns),
+          loc='outside lower center', ncols=min(len(handles), in_a_row),
       )
     path = os.path.join(directory, self.name)
     picture.savefig(f'{path}.tmp.png')
