@@ -1,4 +1,4 @@
-"""How much of an experiment is run, as data: the paper's, overnight, a test."""
+"""How much of an experiment is run, as data: from the paper's to a test."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -119,7 +119,7 @@ SCALES: dict[str, Scale] = {
         Budget(groups=_APART, task={'truth_episodes': 100}),
     ),
     'desk': Scale(
-        'what two cores do overnight',
+        'what two cores do in hours to days',
         Budget(
             groups=(
                 MethodGroup(_SR),

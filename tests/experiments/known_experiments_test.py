@@ -140,7 +140,7 @@ def test_directories_have_names_of_their_own(tmp_path):
 def test_the_caption_states_seeds_updates_and_batch(tmp_path):
   plan = planning.plan('hard', 'desk', str(tmp_path))
   caption = planning.caption(plan)
-  assert '5 seeds' in caption and 'overnight' in caption
+  assert '5 seeds' in caption and 'two cores' in caption
   assert 'gradient_dice: 250,000 updates, batch 256, 50,000' in caption
   assert 'deep_td: 250,000 updates, batch 2,048' in caption
 
