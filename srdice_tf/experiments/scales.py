@@ -143,7 +143,7 @@ SCALES: dict[str, Scale] = {
         more_seeds=_MORE_SEEDS,
     ),
     'short': Scale(
-        'every figure in an evening: few updates, DICE with small networks',
+        'every figure in a night: few updates, DICE with small networks',
         Budget(
             groups=(
                 MethodGroup(_SR, _HASTE),
