@@ -49,7 +49,7 @@ def test_hard_at_the_scale_of_the_paper():
     assert config.task.num_transitions == 50_000
 
 
-def test_desk_has_a_smaller_batch_and_one_run_of_the_papers_beside_it():
+def test_desk_has_a_smaller_batch_and_one_run_each_of_the_papers_beside_it():
   found = {}
   for label, config in _specs('hard', 'desk'):
     key = label, config.algos[0], config.hyperparameters['ratio_batch_size']
@@ -58,6 +58,7 @@ def test_desk_has_a_smaller_batch_and_one_run_of_the_papers_beside_it():
       ('', 'srdice', 2048): 35,
       ('', 'dual_dice', 256): 35,
       ('batch2048', 'dual_dice', 2048): 1,
+      ('batch2048', 'gradient_dice', 2048): 1,
   }
 
 
