@@ -4,6 +4,7 @@ Each function here returns one that takes the evidence and gives the finding.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import itertools
@@ -22,6 +23,25 @@ _LAST = 10  # Evaluations on the chain that count as its end.
 _NOTHING = claim_rules.Finding()
 
 Decide = Callable[[claim_rules.Evidence], claim_rules.Finding]
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+  """What the paper says.
+
+  Attributes:
+    name: short.
+    words: the claim.
+    where: in the paper.
+    rule: what decides, in words.
+    decide: the rule.
+  """
+
+  name: str
+  words: str
+  where: str
+  rule: str
+  decide: Decide
 
 
 def lower_error(
@@ -44,9 +64,11 @@ def lower_error(
   return compared(experiments, pairs, summary=summary, **tasks)
 
 
-def swings_less(pairs: Sequence[tuple[str, str]], **tasks) -> Decide:
-  """Compares how much estimates swing on the way in the hard setting."""
-  return compared(('hard',), pairs, 'log_swing', **tasks)
+def swings_less(
+    pairs: Sequence[tuple[str, str]], experiment: str = 'hard', **tasks
+) -> Decide:
+  """Compares how much estimates swing on the way, task by task."""
+  return compared((experiment,), pairs, 'log_swing', **tasks)
 
 
 def compared(
@@ -110,9 +132,29 @@ def _sizes(evidence) -> tuple[pd.DataFrame, list[int]]:
 
 def smallest_is_enough(evidence) -> claim_rules.Finding:
   """Compares SR-DICE on the smallest data set with each larger one."""
-  rows, sizes = _sizes(evidence)
+  _, sizes = _sizes(evidence)
   if len(sizes) < 2 or sizes[0] > SMALLEST:
     return _NOTHING
+  found = _srdice_over_sizes(evidence, [(s, sizes[0]) for s in sizes[1:]])
+  found = claim_rules.on_every_task(claim_rules.no_gain(found))
+  return dataclasses.replace(found, at_one_scale=True)
+
+
+def less_is_sometimes_more(evidence) -> claim_rules.Finding:
+  """Compares SR-DICE on data sets of neighbouring sizes."""
+  _, sizes = _sizes(evidence)
+  found = _srdice_over_sizes(evidence, itertools.pairwise(sizes))
+  found = claim_rules.on_any_task(found)
+  return dataclasses.replace(found, at_one_scale=True)
+
+
+def _srdice_over_sizes(
+    evidence, pairs: Iterable[tuple[int, int]]
+) -> list[claim_rules.Comparison]:
+  """Compares SR-DICE's log errors on data sets of two sizes each."""
+  rows, _ = _sizes(evidence)
+  if not len(rows):
+    return []
   name = lambda size: f'srdice at {size:,}'
   # One task: the same seeds of different sizes are compared.
   rows = rows[rows['method'] == 'srdice']
@@ -123,10 +165,9 @@ def smallest_is_enough(evidence) -> claim_rules.Finding:
       lambda row: name(row['num_transitions']),
   )
   found = []
-  for larger in sizes[1:]:
-    found += claim_rules.compare(errors, name(larger), name(sizes[0]))
-  found = claim_rules.on_every_task(claim_rules.no_gain(found))
-  return dataclasses.replace(found, at_one_scale=True)
+  for lower, higher in pairs:
+    found += claim_rules.compare(errors, name(lower), name(higher))
+  return found
 
 
 def sr_on_smallest(evidence) -> claim_rules.Finding:

@@ -177,6 +177,18 @@ def on_every_task(
   return Finding(list(comparisons), summary)
 
 
+def on_any_task(comparisons: Iterable[Comparison]) -> Finding:
+  """Confirmed if one says yes; refuted if all say no."""
+
+  def summary(found: Sequence[Comparison]) -> str:
+    answers = {each.answer for each in found}
+    if _YES in answers:
+      return CONFIRMED
+    return REFUTED if answers == {_NO} else OPEN
+
+  return Finding(list(comparisons), summary)
+
+
 def on_most_tasks(
     comparisons: Iterable[Comparison], min_tasks: int = 1, per_task: int = 1
 ) -> Finding:

@@ -9,6 +9,7 @@ import collections
 from collections.abc import Mapping
 import dataclasses
 
+from srdice_tf.reports import claim_checks
 from srdice_tf.reports import claim_rules
 from srdice_tf.reports import paper_claims
 from srdice_tf.reports import report_parts
@@ -31,7 +32,7 @@ class JudgedClaim:
     scale: of the runs, more than one if comparisons are of several.
   """
 
-  claim: paper_claims.Claim
+  claim: claim_checks.Claim
   verdict: str
   table: report_parts.ReportTable | None
   answers: str = ''

@@ -1,7 +1,6 @@
 """The paper's claims, each with the rule that decides whether runs bear it."""
 
-import dataclasses
-
+from srdice_tf.reports import atari_claims
 from srdice_tf.reports import claim_checks
 from srdice_tf.reports import claim_rules
 
@@ -21,27 +20,8 @@ _CLEARLY = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Claim:
-  """What the paper says.
-
-  Attributes:
-    name: short.
-    words: the claim.
-    where: in the paper.
-    rule: what decides, in words.
-    decide: the rule.
-  """
-
-  name: str
-  words: str
-  where: str
-  rule: str
-  decide: claim_checks.Decide
-
-
 CLAIMS = (
-    Claim(
+    claim_checks.Claim(
         'hard_mis',
         'SR-DICE outperforms DualDICE and GradientDICE in the hard setting.',
         'Figure 2',
@@ -52,7 +32,7 @@ CLAIMS = (
             ('hard',), _OURS, _MIS, but=_SMALL, min_tasks=_MANY
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'small_mis',
         'Even on Pendulum and Reacher SR-DICE outperforms the baseline MIS'
         ' methods.',
@@ -63,7 +43,7 @@ CLAIMS = (
             _BOTH, _OURS, _MIS, on=_SMALL, min_tasks=2
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'stable',
         'SR-DICE maintains a stable estimate, while the MIS methods are'
         ' particularly unstable, especially DualDICE.',
@@ -78,7 +58,7 @@ CLAIMS = (
             min_tasks=_MANY,
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'deep_rl_mis',
         'The deep RL baselines outperform the MIS baselines at every task.',
         'Introduction',
@@ -86,7 +66,7 @@ CLAIMS = (
         ' have clearly the lower log error, against each of the two.',
         claim_checks.lower_error(_BOTH, _DEEP_RL, _MIS, min_tasks=_ALL),
     ),
-    Claim(
+    claim_checks.Claim(
         'easy_mis',
         'SR-DICE significantly outperforms the other MIS methods in the easy'
         ' setting, except on Humanoid.',
@@ -98,7 +78,7 @@ CLAIMS = (
             min_tasks=_MANY - 1,
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'easy_humanoid',
         'On Humanoid in the easy setting GradientDICE is comparable to'
         ' SR-DICE.',
@@ -110,7 +90,7 @@ CLAIMS = (
             on=('Humanoid',),
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'hard_deep_td',
         'Deep TD performs the strongest in every environment of the hard'
         ' setting.',
@@ -121,7 +101,7 @@ CLAIMS = (
             ('hard',), ('deep_td',), _TRAINED, but=_SMALL, min_tasks=_MANY
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'same_as_deep_sr',
         'Deep SR and SR-DICE perform similarly in every task.',
         'Discussion of the results',
@@ -136,7 +116,7 @@ CLAIMS = (
             min_tasks=_ALL,
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'easy_behaviour',
         'In the easy setting the behaviour policy often outperforms all'
         ' methods.',
@@ -148,7 +128,7 @@ CLAIMS = (
             min_tasks=3,
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'hard_behaviour',
         'In the hard setting the behaviour policy is a poor estimate of the'
         ' target policy.',
@@ -160,7 +140,7 @@ CLAIMS = (
             min_tasks=3,
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'rewards_share',
         'With random rewards SR-DICE is the best MIS method on over 80% of the'
         ' rewards.',
@@ -169,7 +149,7 @@ CLAIMS = (
         ' least 80% of the rewards.',
         claim_checks.on_rewards(_best, _MIS, 0.8, _MANY),
     ),
-    Claim(
+    claim_checks.Claim(
         'rewards_humanoid',
         'On Humanoid SR-DICE is the best MIS method on over 98% of the random'
         ' rewards.',
@@ -177,7 +157,7 @@ CLAIMS = (
         'It has clearly the lowest log MSE of the three on at least 98%.',
         claim_checks.on_rewards(_best, _MIS, 0.98, on='Humanoid'),
     ),
-    Claim(
+    claim_checks.Claim(
         'rewards_mean',
         'With random rewards SR-DICE vastly outperforms the other MIS methods'
         ' in average log MSE.',
@@ -186,7 +166,7 @@ CLAIMS = (
         ' against each of the two.',
         claim_checks.on_rewards(_lower, _MIS, _MANY),
     ),
-    Claim(
+    claim_checks.Claim(
         'rewards_behaviour',
         'With random rewards the ratios of SR-DICE are better than none.',
         'Not in the paper, whose table lacks the ratio 1',
@@ -194,7 +174,7 @@ CLAIMS = (
         ' equal to 1.',
         claim_checks.on_rewards(_lower, _BEHAVIOUR, _MANY),
     ),
-    Claim(
+    claim_checks.Claim(
         'small_data',
         'SR-DICE performs well with as few as 5k transitions.',
         'Figure 5 (a)',
@@ -202,7 +182,15 @@ CLAIMS = (
         ' if for one the whole 95% interval is.',
         claim_checks.smallest_is_enough,
     ),
-    Claim(
+    claim_checks.Claim(
+        'less_data',
+        'In some instances SR-DICE is improved by less data.',
+        'Figure 5 (a)',
+        'Of two neighbouring sizes the smaller one has clearly the lower log'
+        ' error, once or more; refuted if the larger one has it each time.',
+        claim_checks.less_is_sometimes_more,
+    ),
+    claim_checks.Claim(
         'small_data_td',
         'For small data sets the SR methods outperform Deep TD.',
         'Figure 5 (a)',
@@ -210,7 +198,7 @@ CLAIMS = (
         ' log error.',
         claim_checks.sr_on_smallest,
     ),
-    Claim(
+    claim_checks.Claim(
         'gamma_order',
         'The relative ordering across methods is unchanged by the discount.',
         'Figure 5 (b)',
@@ -218,7 +206,7 @@ CLAIMS = (
         ' or they are within ±1; refuted if two change places.',
         claim_checks.same_order_over_gamma,
     ),
-    Claim(
+    claim_checks.Claim(
         'noise',
         'With a behaviour policy of larger noise the results are similar:'
         ' SR-DICE is ahead of the MIS baselines.',
@@ -227,7 +215,7 @@ CLAIMS = (
         ' GradientDICE.',
         claim_checks.lower_error(('ablation_noise',), _OURS, _MIS),
     ),
-    Claim(
+    claim_checks.Claim(
         'noise_bias',
         'With it the deep RL methods are more biased than in the hard setting.',
         'Figure 5 (c)',
@@ -235,7 +223,7 @@ CLAIMS = (
         ' setting.',
         claim_checks.more_biased_by_noise,
     ),
-    Claim(
+    claim_checks.Claim(
         'deterministic',
         'With one deterministic policy the MIS baselines still perform poorly.',
         'Figure 5 (d)',
@@ -243,7 +231,7 @@ CLAIMS = (
         ' GradientDICE.',
         claim_checks.lower_error(('ablation_deterministic',), _OURS, _MIS),
     ),
-    Claim(
+    claim_checks.Claim(
         'dual_psi',
         'DualDICE gains significantly from psi with linear networks.',
         'Figure 7',
@@ -253,7 +241,7 @@ CLAIMS = (
             [('dual_dice psi True', 'dual_dice states_actions False')]
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'dual_psi_input',
         'DualDICE gains slightly from psi as an input of its networks.',
         'Figure 7',
@@ -263,7 +251,7 @@ CLAIMS = (
             [('dual_dice psi False', 'dual_dice states_actions False')]
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'gradient_phi',
         'GradientDICE over phi matches the vanilla method, by networks or'
         ' linear.',
@@ -278,7 +266,7 @@ CLAIMS = (
             claim_rules.similar,
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'gradient_psi',
         'GradientDICE performs much worse when using psi.',
         'Figure 7',
@@ -288,7 +276,7 @@ CLAIMS = (
             (_VANILLA, 'gradient_dice psi False'),
         ]),
     ),
-    Claim(
+    claim_checks.Claim(
         'big',
         'There is no clear benefit from larger networks.',
         'Figure 8',
@@ -296,7 +284,7 @@ CLAIMS = (
         ' refuted if for one the whole 95% interval is.',
         claim_checks.no_gain_of_layers,
     ),
-    Claim(
+    claim_checks.Claim(
         'time_mis',
         'SR-DICE, DualDICE and GradientDICE run in a comparable time.',
         'Figure 10',
@@ -304,7 +292,7 @@ CLAIMS = (
         ' of SR-DICE.',
         claim_checks.seconds_ratio(_MIS, 0.5, 2.0),
     ),
-    Claim(
+    claim_checks.Claim(
         'time_less',
         'SR-DICE and Deep SR have a lower run time than DualDICE and'
         ' GradientDICE.',
@@ -312,7 +300,7 @@ CLAIMS = (
         'The mean seconds of each of the two are above those of SR-DICE.',
         claim_checks.seconds_ratio(_MIS, 1.0, float('inf')),
     ),
-    Claim(
+    claim_checks.Claim(
         'time_deep',
         'The deep RL methods run in about half the time of SR-DICE.',
         'Figure 10',
@@ -320,50 +308,8 @@ CLAIMS = (
         ' quarters of those of SR-DICE.',
         claim_checks.seconds_ratio(('deep_td', 'deep_sr'), 1 / 3, 0.75),
     ),
-    Claim(
-        'atari_mis',
-        'On Atari the MIS baselines are far behind: they diverge.',
-        'Figure 3',
-        'On every game SR-DICE, Deep SR and Deep TD have clearly the lower log'
-        ' error than DualDICE and GradientDICE. Whether these diverge, their'
-        ' curves show.',
-        claim_checks.lower_error(
-            ('atari_main',), ('srdice', *_DEEP_RL), _MIS, min_tasks=2
-        ),
-    ),
-    Claim(
-        'atari_alike',
-        'On Atari SR-DICE, Deep SR and Deep TD perform similarly.',
-        'Figure 3',
-        'On every game the 95% intervals of the differences of log errors are'
-        ' within ±1; refuted if one is outside.',
-        claim_checks.lower_error(
-            ('atari_main',), _OURS, _DEEP_RL, claim_checks.all_similar,
-            min_tasks=2,
-        ),
-    ),
-    Claim(
-        'atari_behaviour',
-        'On most games the behaviour policy’s value outperforms all methods.',
-        'Figure 3',
-        'On more than half of the games it has clearly the lower log error,'
-        ' against every method.',
-        claim_checks.lower_error(
-            ('atari_main',), _BEHAVIOUR, _TRAINED, claim_rules.on_most_tasks,
-            min_tasks=2,
-        ),
-    ),
-    Claim(
-        'atari_separate',
-        'With the data of another agent Deep SR surpasses the behaviour'
-        ' policy’s value in Asterix.',
-        'Figure 12',
-        'It has clearly the lower log error.',
-        claim_checks.lower_error(
-            ('atari_separate',), ('deep_sr',), _BEHAVIOUR, on=('ALE/Asterix',)
-        ),
-    ),
-    Claim(
+    *atari_claims.CLAIMS,
+    claim_checks.Claim(
         'chain_fast',
         'On the chain SR-DICE learns significantly faster.',
         'Figure 9',
@@ -374,7 +320,7 @@ CLAIMS = (
             ('tabular', 'inverted', 'dependent'), [('srdice', m) for m in _MIS]
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'chain',
         'On the chain the final ratios of SR-DICE are much better with tabular'
         ' and inverted features.',
@@ -385,7 +331,7 @@ CLAIMS = (
             ('tabular', 'inverted'), [('srdice', m) for m in _MIS]
         ),
     ),
-    Claim(
+    claim_checks.Claim(
         'chain_dependent',
         'With dependent features DualDICE outperforms SR-DICE, which still'
         ' outperforms GradientDICE.',

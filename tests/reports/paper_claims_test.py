@@ -7,41 +7,13 @@ import pytest
 from srdice_tf.reports import aggregates
 from srdice_tf.reports import claim_rules
 from srdice_tf.reports import judged_claims
+from tests.reports import claim_evidence
 
 _NOTHING = claim_rules.Evidence(pd.DataFrame(), {})
-_TASKS = 'ABCDE'
-_SEEDS = range(4)
-_NOISE = (0.1, -0.1, 0.05, -0.05)
-
-
-def _runs(experiment, errors, tasks=_TASKS, seeds=_SEEDS, **columns):
-  """Returns a table in which each method has one error on all tasks."""
-  return pd.DataFrame([
-      {
-          'experiment': experiment, 'setting': 'hard', 'env': task,
-          'task': task, 'run': str(seed), 'method': method, 'label': method,
-          aggregates.ERROR: error + _NOISE[(seed + i) % 4],
-          'behaviour_log_error': -3.0, 'seconds': 10.0, 'num_transitions': 50,
-          **columns,
-      }
-      for task in tasks
-      for i, (method, error) in enumerate(errors.items())
-      for seed in seeds
-  ])
-
-
-def _verdict(name, *runs, **tables):
-  evidence = claim_rules.Evidence(pd.concat(runs or [pd.DataFrame()]), tables)
-  return _judged(name, desk=evidence).verdict
-
-
-def _judged(name, **evidence):
-  found = {each.claim.name: each for each in judged_claims.judge(evidence)}
-  return found[name]
-
-
-_GOOD = {'srdice': -6.0, 'deep_sr': -6.1, 'deep_td': -7.0, 'dual_dice': -1.0,
-         'gradient_dice': -3.5}
+_TASKS, _NOISE = claim_evidence.TASKS, claim_evidence.NOISE
+_SEEDS, _GOOD = claim_evidence.SEEDS, claim_evidence.GOOD
+_runs, _verdict = claim_evidence.runs, claim_evidence.verdict
+_judged = claim_evidence.judged
 
 
 def test_nothing_decides_nothing():
@@ -248,6 +220,20 @@ def test_small_data_sets():
   assert _verdict('small_data_td', *runs) == claim_rules.REFUTED
   runs = _sizes({'deep_td': -2.0}, {})
   assert _verdict('small_data_td', *runs) == claim_rules.CONFIRMED
+
+
+def test_less_data_are_sometimes_better():
+  better = _sizes({'srdice': -6.0}, {'srdice': -4.0})
+  assert _verdict('less_data', *better) == claim_rules.CONFIRMED
+  worse = _sizes({'srdice': -4.0}, {'srdice': -6.0})
+  assert _verdict('less_data', *worse) == claim_rules.REFUTED
+  same = _sizes({'srdice': -6.0}, {'srdice': -6.0})
+  assert _verdict('less_data', *same) == claim_rules.OPEN
+  # Only neighbours are compared.
+  third = _runs('ablation_size', _GOOD, ['A'], num_transitions=10**6)
+  (last,) = _judged('less_data', desk=claim_rules.Evidence(
+      pd.concat([*better, third]), {})).table.rows[1:]
+  assert last[1].endswith('srdice at 1,000,000')
 
 
 def test_order_over_the_discount():

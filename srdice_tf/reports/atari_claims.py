@@ -1,0 +1,99 @@
+"""The paper's claims about Atari, each with the rule that decides it."""
+
+from srdice_tf.reports import claim_checks
+from srdice_tf.reports import claim_rules
+
+_MIS, _DEEP_RL = claim_checks.MIS, claim_checks.DEEP_RL
+_OTHERS = ('srdice', *_DEEP_RL)
+_BEHAVIOUR = (claim_rules.BEHAVIOUR,)
+_MANY = 2  # Games for which agents are shipped.
+_AHEAD = (
+    'On every game SR-DICE, Deep SR and Deep TD have clearly the lower log'
+    ' error than DualDICE and GradientDICE.'
+)
+_BEHAVIOUR_AHEAD = (
+    'On more than half of the games it has clearly the lower log error, against'
+    ' every method.'
+)
+
+
+def _behaviour_wins(experiment: str) -> claim_checks.Decide:
+  return claim_checks.lower_error(
+      (experiment,), _BEHAVIOUR, claim_checks.TRAINED,
+      claim_rules.on_most_tasks, min_tasks=_MANY,
+  )
+
+
+def _ahead_of_mis(experiment: str) -> claim_checks.Decide:
+  return claim_checks.lower_error(
+      (experiment,), _OTHERS, _MIS, min_tasks=_MANY
+  )
+
+
+CLAIMS = (
+    claim_checks.Claim(
+        'atari_mis',
+        'On Atari the MIS baselines are far behind: they diverge.',
+        'Figure 3',
+        f'{_AHEAD} Whether these diverge, their curves show.',
+        _ahead_of_mis('atari_main'),
+    ),
+    claim_checks.Claim(
+        'atari_stable',
+        'On Atari, too, the estimates of SR-DICE and of the deep RL methods are'
+        ' stable, those of the MIS methods are not.',
+        'Figure 3, discussion of the results',
+        'Over the second half of the updates each of the former has clearly the'
+        ' smaller standard deviation (its logarithm is compared), on every'
+        ' game.',
+        claim_checks.swings_less(
+            [(method, other) for method in _OTHERS for other in _MIS],
+            'atari_main',
+            min_tasks=_MANY,
+        ),
+    ),
+    claim_checks.Claim(
+        'atari_alike',
+        'On Atari SR-DICE, Deep SR and Deep TD perform similarly.',
+        'Figure 3',
+        'On every game the 95% intervals of the differences of log errors are'
+        ' within ±1; refuted if one is outside.',
+        claim_checks.lower_error(
+            ('atari_main',), ('srdice',), _DEEP_RL, claim_checks.all_similar,
+            min_tasks=_MANY,
+        ),
+    ),
+    claim_checks.Claim(
+        'atari_behaviour',
+        'On most games the behaviour policy’s value outperforms all methods.',
+        'Figure 3',
+        _BEHAVIOUR_AHEAD,
+        _behaviour_wins('atari_main'),
+    ),
+    claim_checks.Claim(
+        'atari_noise_mis',
+        'With more noise DualDICE and GradientDICE still perform very poorly,'
+        ' the other methods reasonably.',
+        'Figure 11',
+        _AHEAD,
+        _ahead_of_mis('atari_noise'),
+    ),
+    claim_checks.Claim(
+        'atari_noise_behaviour',
+        'With more noise the behaviour policy’s value is still the closest'
+        ' estimate.',
+        'Figure 11',
+        _BEHAVIOUR_AHEAD,
+        _behaviour_wins('atari_noise'),
+    ),
+    claim_checks.Claim(
+        'atari_separate',
+        'With the data of another agent Deep SR surpasses the behaviour'
+        ' policy’s value in Asterix.',
+        'Figure 12',
+        'It has clearly the lower log error.',
+        claim_checks.lower_error(
+            ('atari_separate',), ('deep_sr',), _BEHAVIOUR, on=('ALE/Asterix',)
+        ),
+    ),
+)
