@@ -82,8 +82,12 @@ def _merged(
       lacks = old and old.answer == claim_rules.FEW != each.answer
       if old is None or lacks:
         chosen[key] = dataclasses.replace(each, scale=scale)
+  # By what is compared, then by task, of whatever scale they are.
+  order = list(dict.fromkeys(what for _, what in chosen))
+  found = sorted(chosen, key=lambda key: (order.index(key[1]), key[0]))
+  comparisons = [chosen[key] for key in found]
   for finding in findings.values():
-    return dataclasses.replace(finding, comparisons=list(chosen.values()))
+    return dataclasses.replace(finding, comparisons=comparisons)
   return claim_rules.Finding()
 
 

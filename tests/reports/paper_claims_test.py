@@ -42,9 +42,9 @@ def test_the_largest_scale_that_can_decides():
 
 
 def test_a_smaller_scale_fills_in_what_a_larger_one_lacks():
-  large = _runs('hard', _GOOD, tasks='ABC')
-  lost = _runs('hard', _GOOD | {'gradient_dice': -9.0}, tasks='ABC')
-  small = pd.concat([lost, _runs('hard', _GOOD, tasks='DE')])
+  large = _runs('hard', _GOOD, tasks='CDE')
+  lost = _runs('hard', _GOOD | {'gradient_dice': -9.0}, tasks='CDE')
+  small = pd.concat([lost, _runs('hard', _GOOD, tasks='AB')])
   confirmed = claim_rules.CONFIRMED
   assert _by_scale(desk=large, short=small) == ('desk, short', confirmed)
   assert _by_scale(desk=large) == ('desk', claim_rules.OPEN)
@@ -53,7 +53,8 @@ def test_a_smaller_scale_fills_in_what_a_larger_one_lacks():
       k: claim_rules.Evidence(v, {}) for k, v in evidence.items()
   })
   scales = {(row[0], row[2]) for row in found.table.rows}
-  assert scales == {*zip('ABC', ['desk'] * 3), *zip('DE', ['short'] * 2)}
+  assert scales == {*zip('CDE', ['desk'] * 3), *zip('AB', ['short'] * 2)}
+  assert [row[0] for row in found.table.rows] == [*'ABCDE'] * 2
 
 
 @pytest.mark.parametrize(
