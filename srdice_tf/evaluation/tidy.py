@@ -1,6 +1,7 @@
 """Results as one tidy table: a row for each run and method."""
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 import os
 
 import numpy as np
@@ -27,37 +28,38 @@ def frame(evaluations: Iterable[results.Evaluation]) -> pd.DataFrame:
   return pd.DataFrame(rows)
 
 
-def write(
-    path: str,
-    evaluations: Iterable[results.Evaluation],
-    names: Iterable[str] = (),
-):
-  """Writes the table as a CSV file that is there whole or not at all.
+def write(path: str, table: pd.DataFrame):
+  """Writes a table as a CSV file that is there whole or not at all."""
+  os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
+  table.to_csv(f'{path}.tmp', index=False)
+  os.replace(f'{path}.tmp', path)
+
+
+def keep(path: str, tables: Mapping[str, pd.DataFrame]):
+  """Writes tables of runs below each other, with a column of their names.
 
   Args:
-    path: of the file.
-    evaluations: the runs.
-    names: a column with the runs' names, in the same order; () for none. Runs
-      of other names that are in the file stay.
+    path: of the CSV file. Runs of other names that are in it stay.
+    tables: of each run, by its name.
+
+  Raises:
+    UserError: if the file is none that this function wrote.
   """
-  os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
-  evaluations = list(evaluations)
-  found = frame(evaluations)
-  if names := list(names):
-    lengths = [len(evaluation.methods) for evaluation in evaluations]
-    found.insert(1, 'run', np.repeat(names, lengths))
-    if os.path.exists(path):
-      old = _read(path)
-      found = pd.concat([old[~old['run'].isin(names)], found])
-  found.to_csv(f'{path}.tmp', index=False)
-  os.replace(f'{path}.tmp', path)
+  found = []
+  for name, table in tables.items():
+    found.append(table.copy())
+    found[-1].insert(1, 'run', name)
+  if os.path.exists(path):
+    old = _read(path)
+    found.insert(0, old[~old['run'].isin(tables)])
+  write(path, pd.concat(found))
 
 
 def _read(path: str) -> pd.DataFrame:
   """Returns a table with all of its digits.
 
   Raises:
-    UserError: if it is none that `write` wrote with names.
+    UserError: if it is none that `keep` wrote.
   """
   advice = 'restore it from the repository, or remove it'
   try:

@@ -6,6 +6,8 @@ import dataclasses
 import os
 import shutil
 
+import pandas as pd
+
 from srdice_tf import commands
 from srdice_tf import config_file
 from srdice_tf import errors
@@ -19,11 +21,13 @@ from srdice_tf.experiments import kept_runs
 from srdice_tf.experiments import planning
 from srdice_tf.experiments import remaining
 from srdice_tf.experiments import result_file
+from srdice_tf.experiments import reward_tables
 from srdice_tf.experiments import runs
 from srdice_tf.experiments import sweep
 from srdice_tf.experiments import truths
 from srdice_tf.logging import progress
 from srdice_tf.reports import catalogue
+from srdice_tf.reports import chain_table
 from srdice_tf.reports import report_page
 
 _LOGS, _REPORT = 'logs', 'report'
@@ -108,18 +112,26 @@ def keep(plan: planning.Plan, kept: str = kept_runs.DIRECTORY) -> int:
     with contextlib.suppress(errors.UserError):
       if (found := jobs.found(entry)) is not None:
         done[entry.directory] = entry, found
-  evaluations = {
-      os.path.relpath(plan.shown[path], plan.directory): found
+  tables = {
+      os.path.relpath(plan.shown[path], plan.directory): _table(found)
       for path, (_, found) in done.items()
-      if path in plan.shown and isinstance(found, results.Evaluation)
+      if path in plan.shown
   }
-  if evaluations:
-    path = os.path.join(kept, plan.scale, f'{plan.name}.csv')
-    tidy.write(path, evaluations.values(), evaluations)
+  if tables:
+    tidy.keep(os.path.join(kept, plan.scale, f'{plan.name}.csv'), tables)
   entries = [entry for entry, _ in done.values()]
   for here, place in _truth_places(entries, kept).items():
     truths.merge(here, place)
   return _kept(plan, kept).keep(entries, plan.name)
+
+
+def _table(found: jobs.Finding) -> pd.DataFrame:
+  """Returns what a run found as a tidy table."""
+  if isinstance(found, results.Evaluation):
+    return tidy.frame([found])
+  if isinstance(found, results.RandomRewards):
+    return reward_tables.frame(found)
+  return chain_table.frame(found)
 
 
 def write_out(root: str, kept: str = kept_runs.DIRECTORY) -> list[str]:
@@ -242,7 +254,7 @@ class _Board:
     self._found[entry.directory] = found
     if isinstance(found, results.Evaluation):
       _copy(entry.directory, self._plan.shown[entry.directory])
-      tidy.write(self._table, self._evaluations())
+      tidy.write(self._table, tidy.frame(self._evaluations()))
 
   @property
   def _table(self) -> str:

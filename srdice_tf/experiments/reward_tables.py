@@ -4,6 +4,7 @@ from collections.abc import Mapping
 import dataclasses
 
 import numpy as np
+import pandas as pd
 
 from srdice_tf import csv_file
 from srdice_tf import errors
@@ -27,6 +28,26 @@ def log_mses(
       name: log_error.log_error(each / means, truths / means)
       for name, each in estimates.items()
   }
+
+
+def frame(study: results.RandomRewards) -> pd.DataFrame:
+  """Returns a tidy table: a row for each method, over the rewards.
+
+  A reward for which a method diverged has no error, and does not count.
+  """
+  rows = [
+      {
+          'env': study.env_id,
+          'setting': study.setting,
+          'seed': study.seed,
+          'method': method,
+          'rewards': int(errors_.count()),
+          'mean_log_mse': errors_.mean(),
+          'std_log_mse': errors_.std(),
+      }
+      for method, errors_ in pd.DataFrame(dict(study.log_mses)).items()
+  ]
+  return pd.DataFrame(rows)
 
 
 def to_json(study: results.RandomRewards) -> dict:

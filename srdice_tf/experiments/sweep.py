@@ -118,7 +118,7 @@ def run(
   evaluations, cache = [], {}
   for entry in entries:
     evaluations.append(_run(entry, server_timeout, cache))
-    tidy.write(table, evaluations)
+    tidy.write(table, tidy.frame(evaluations))
     on_done(evaluations[-1])
   return evaluations
 

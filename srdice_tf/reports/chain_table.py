@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pandas as pd
+
 from srdice_tf.reports import not_finite
 from srdice_tf.reports import tables
 
@@ -33,6 +35,22 @@ def table(curves: Sequence) -> str:
     deviation = tables.deviation(last)
     rows.append([curve.features, curve.method, *numbers, deviation])
   return tables.format_table(columns, rows)
+
+
+def frame(curves: Sequence) -> pd.DataFrame:
+  """Returns the log MSE at the end as a tidy table: a row for each trial."""
+  rows = [
+      {
+          'features': curve.features,
+          'method': curve.method,
+          'trial': trial,
+          'updates': int(curve.steps[-1]),
+          'log_mse': float(found[-_LAST:].mean()),
+      }
+      for curve in curves
+      for trial, found in enumerate(curve.log_mse)
+  ]
+  return pd.DataFrame(rows)
 
 
 def check_finite(curves: Sequence, where: str):

@@ -50,7 +50,7 @@ def test_without_truth_there_is_no_error():
 
 def test_the_file_is_the_table(tmp_path):
   path = str(tmp_path / 'new' / 'results.csv')
-  tidy.write(path, [_evaluation()])
+  tidy.write(path, tidy.frame([_evaluation()]))
   found = pd.read_csv(path)
   assert list(found['method']) == ['srdice', 'deep_td']
   assert found['value'][0] == 1.5
@@ -58,11 +58,12 @@ def test_the_file_is_the_table(tmp_path):
 
 def test_runs_can_have_names(tmp_path):
   path = str(tmp_path / 'results.csv')
-  tidy.write(path, [_evaluation(), _evaluation()], ['a', 'b'])
+  table = tidy.frame([_evaluation()])
+  tidy.keep(path, {'a': table, 'b': table})
   found = pd.read_csv(path)
   assert list(found['run']) == ['a', 'a', 'b', 'b']
   assert list(found['method']) == ['srdice', 'deep_td'] * 2
-  tidy.write(path, [_evaluation()], ['b'])  # Others stay, as on a new machine.
+  tidy.keep(path, {'b': table})  # Others stay, as on a new machine.
   assert list(pd.read_csv(path)['run']) == ['a', 'a', 'b', 'b']
 
 

@@ -271,6 +271,19 @@ def test_table_by_hand():
   ]
 
 
+def test_a_row_for_each_trial_by_hand():
+  errors_ = np.array([[5.0] + [-1.0] * 10, [5.0] + [-2.0] * 5 + [-4.0] * 5])
+  curve = chain.ChainCurve('tabular', 'srdice', np.arange(1, 12), errors_)
+  frame = chain_table.frame([curve])
+  assert frame.to_dict('list') == {
+      'features': ['tabular'] * 2,
+      'method': ['srdice'] * 2,
+      'trial': [0, 1],
+      'updates': [11, 11],
+      'log_mse': [-1.0, -3.0],
+  }
+
+
 @pytest.mark.parametrize(
     'fields',
     [
