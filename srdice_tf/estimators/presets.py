@@ -32,6 +32,9 @@ _FRAMES = {
     # Pixels divided by 255 make phi so small that w would not converge.
     'normalise_features': True,
 }
+# With pixels divided by 255 the slopes of psi's loss are below the printed
+# epsilon: psi would not arrive.
+_FIXED = {**_FRAMES, 'adam_epsilon': 1e-8}
 FRAME_PRESETS = {
     # As printed: pixels from 0 to 255, and so few copies to the target network
     # that distant rewards never reach the start states.
@@ -41,12 +44,14 @@ FRAME_PRESETS = {
         'target_interval': 8_000,
         'normalise_features': False,
     },
-    'fixed': _FRAMES,
+    'fixed': _FIXED,
     'quick': {
-        **_FRAMES,
-        'encoder_steps': 1_000,
+        **_FIXED,
+        'encoder_steps': 2_000,
         'successor_steps': 2_000,
         'updates': 2_000,
+        'learning_rate': 2.5e-4,
+        'tau': 0.1,
         'ratio_learning_rate': 3e-3,
     },
 }

@@ -97,6 +97,18 @@ _HASTE = {
     'ratio_learning_rate': 5e-3,
     'tau': 0.02,
 }
+# The same with frames: tau lets psi see 400 steps ahead, as 0.005 does in the
+# paper's 100,000 updates.
+_FRAMES_HASTE = {
+    'encoder_steps': 4_000,
+    'successor_steps': 4_000,
+    'updates': 4_000,
+    'learning_rate': 2.5e-4,
+    'ratio_learning_rate': 3e-3,
+    'tau': 0.1,
+}
+# DualDICE and GradientDICE with frames have the printed rates.
+_PRINTED_EPSILON = {'adam_epsilon': 1.5e-4}
 # What most of the paper's claims are about.
 _MORE_SEEDS = {'hard': 5, 'random_rewards': 5}
 _TINY = {
@@ -128,14 +140,16 @@ SCALES: dict[str, Scale] = {
         ),
         Budget(
             preset='fixed',
-            groups=_APART,
+            groups=(MethodGroup(_SR), MethodGroup(_DICE, _PRINTED_EPSILON)),
             values={
+                **_FRAMES_HASTE,
                 'encoder_steps': 5_000,
                 'successor_steps': 20_000,
                 'updates': 20_000,
+                'tau': 0.02,
             },
             task={'truth_episodes': 100},
-            num_transitions=100_000,
+            num_transitions=200_000,
         ),
         # A fifth of the paper's: the mean over them is known to 0.2.
         rewards={'num_rewards': 200},
@@ -162,16 +176,10 @@ SCALES: dict[str, Scale] = {
         ),
         Budget(
             preset='fixed',
-            groups=_APART,
-            values={
-                'encoder_steps': 1_000,
-                'successor_steps': 4_000,
-                'updates': 4_000,
-                'ratio_learning_rate': 3e-3,
-                'tau': 0.02,
-            },
-            task={'truth_episodes': 50},
-            num_transitions=50_000,
+            groups=(MethodGroup(_SR), MethodGroup(_DICE, _PRINTED_EPSILON)),
+            values=_FRAMES_HASTE,
+            task={'truth_episodes': 100},
+            num_transitions=200_000,
         ),
         rewards={'num_rewards': 200},
         max_seeds=3,

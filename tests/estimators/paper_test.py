@@ -218,7 +218,10 @@ def test_frames_without_the_papers_traps():
   paper, fixed = (presets.preset(n, True) for n in ('paper', 'fixed'))
   assert (paper['pixel_scale'], paper['target_interval']) == (1.0, 8_000)
   changed = paper.replace(
-      pixel_scale=255.0, target_interval=0, normalise_features=True
+      pixel_scale=255.0,
+      target_interval=0,
+      normalise_features=True,
+      adam_epsilon=1e-8,
   )
   assert changed == fixed
   with pytest.raises(errors.UserError, match='^preset=fixed: observations'):
