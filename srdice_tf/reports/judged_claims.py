@@ -2,7 +2,8 @@
 
 Each comparison of a claim is made by the largest scale that has enough seeds
 for it: small runs fill in what large ones do not say, and contradict nothing.
-Claims about how settings compare take the scale that has most of them.
+Claims about how settings compare take the scale that has most of them. A verdict
+that rests on shortened runs says so.
 """
 
 import collections
@@ -18,6 +19,7 @@ _COLUMNS = (
     'task', 'compared', 'scale', 'n', 'value', 'low 95%', 'high 95%',
     'bears it out',
 )
+_SHORTENED = 'short', 'smoke'  # Scales.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +28,7 @@ class JudgedClaim:
 
   Attributes:
     claim: of the paper.
-    verdict: of the rule.
+    verdict: of the rule; 'refuted by short runs' if it rests on these.
     table: the comparisons; None if there is none.
     answers: what they say, counted.
     scale: of the runs, more than one if comparisons are of several.
@@ -63,7 +65,22 @@ def _judge(claim, evidence) -> JudgedClaim:
   used = {each.scale for each in found.comparisons}
   scale = ', '.join(name for name in evidence if name in used)
   table = table if rows else None
-  return JudgedClaim(claim, found.verdict, table, answers, scale)
+  return JudgedClaim(claim, _verdict(found), table, answers, scale)
+
+
+def _verdict(found: claim_rules.Finding) -> str:
+  """Returns the verdict, and whether it would not be without shortened runs.
+
+  What is refuted without them is refuted, whatever they say. To confirm takes
+  all comparisons.
+  """
+  verdict = found.verdict
+  whole = [c for c in found.comparisons if c.scale not in _SHORTENED]
+  short = [c.scale for c in found.comparisons if c.scale in _SHORTENED]
+  stands = found.summary(whole) == verdict == claim_rules.REFUTED
+  if not short or stands or verdict == claim_rules.OPEN:
+    return verdict
+  return f'{verdict} by {short[0]} runs'
 
 
 def _merged(

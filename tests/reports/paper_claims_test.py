@@ -14,6 +14,7 @@ _TASKS, _NOISE = claim_evidence.TASKS, claim_evidence.NOISE
 _SEEDS, _GOOD = claim_evidence.SEEDS, claim_evidence.GOOD
 _runs, _verdict = claim_evidence.runs, claim_evidence.verdict
 _judged = claim_evidence.judged
+_SHORT = 'by short runs'
 
 
 def test_nothing_decides_nothing():
@@ -36,7 +37,7 @@ def test_the_largest_scale_that_can_decides():
   alike = _runs('hard', _GOOD | {'gradient_dice': -6.0})
   confirmed, refuted = claim_rules.CONFIRMED, claim_rules.REFUTED
   assert _by_scale(desk=whole, short=lost) == ('desk', confirmed)
-  assert _by_scale(desk=few, short=lost) == ('short', refuted)
+  assert _by_scale(desk=few, short=lost) == ('short', f'{refuted} {_SHORT}')
   assert _by_scale(desk=alike, short=lost) == ('desk', claim_rules.OPEN)
   assert _by_scale(desk=few, short=few) == ('desk', claim_rules.OPEN)
 
@@ -46,7 +47,9 @@ def test_a_smaller_scale_fills_in_what_a_larger_one_lacks():
   lost = _runs('hard', _GOOD | {'gradient_dice': -9.0}, tasks='CDE')
   small = pd.concat([lost, _runs('hard', _GOOD, tasks='AB')])
   confirmed = claim_rules.CONFIRMED
-  assert _by_scale(desk=large, short=small) == ('desk, short', confirmed)
+  assert _by_scale(desk=large, short=small) == (
+      'desk, short', f'{confirmed} {_SHORT}'
+  )
   assert _by_scale(desk=large) == ('desk', claim_rules.OPEN)
   evidence = {'desk': large, 'short': small}
   found = _judged('hard_mis', **{
@@ -55,6 +58,17 @@ def test_a_smaller_scale_fills_in_what_a_larger_one_lacks():
   scales = {(row[0], row[2]) for row in found.table.rows}
   assert scales == {*zip('CDE', ['desk'] * 3), *zip('AB', ['short'] * 2)}
   assert [row[0] for row in found.table.rows] == [*'ABCDE'] * 2
+
+
+def test_what_only_short_runs_refute_says_so():
+  refuted, lost = claim_rules.REFUTED, _GOOD | {'gradient_dice': -9.0}
+  large = _runs('hard', lost, tasks='CDE')
+  small = _runs('hard', lost, tasks='AB')
+  # Three losses at desk scale are enough; of none, those of short runs decide.
+  assert _by_scale(desk=large, short=small) == ('desk, short', refuted)
+  good = _runs('hard', _GOOD, tasks='CDE')
+  assert _by_scale(desk=good, short=small)[1] == f'{refuted} {_SHORT}'
+  assert _by_scale(desk=large)[1] == refuted
 
 
 @pytest.mark.parametrize(
