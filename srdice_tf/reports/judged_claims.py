@@ -2,16 +2,18 @@
 
 Each comparison of a claim is made by the largest scale that has enough seeds
 for it: small runs fill in what large ones do not say, and contradict nothing.
-Claims about how settings compare take the scale that has most of them. A verdict
-that rests on shortened runs says so.
+Claims about how settings compare take the scale that has most of them. A
+verdict that rests on shortened runs says so.
 """
 
 import collections
 from collections.abc import Mapping
 import dataclasses
+import re
 
 from srdice_tf.reports import claim_checks
 from srdice_tf.reports import claim_rules
+from srdice_tf.reports import figures
 from srdice_tf.reports import paper_claims
 from srdice_tf.reports import report_parts
 
@@ -19,6 +21,9 @@ _COLUMNS = (
     'task', 'compared', 'scale', 'n', 'value', 'low 95%', 'high 95%',
     'bears it out',
 )
+# The longer name comes first.
+_METHODS = 'srdice_closed', *claim_checks.TRAINED
+_METHOD = re.compile('|'.join(_METHODS))
 _SHORTENED = 'short', 'smoke'  # Scales.
 
 
@@ -53,7 +58,10 @@ def judge(evidence: Mapping[str, claim_rules.Evidence]) -> list[JudgedClaim]:
 def _judge(claim, evidence) -> JudgedClaim:
   found = _merged({s: claim.decide(each) for s, each in evidence.items()})
   rows = [
-      [c.task, c.what, c.scale, c.number, c.value, c.low, c.high, c.answer]
+      [
+          c.task, _worded(c.what), c.scale, c.number, c.value, c.low, c.high,
+          c.answer,
+      ]
       for c in found.comparisons
   ]
   table = report_parts.ReportTable(
@@ -66,6 +74,12 @@ def _judge(claim, evidence) -> JudgedClaim:
   scale = ', '.join(name for name in evidence if name in used)
   table = table if rows else None
   return JudgedClaim(claim, _verdict(found), table, answers, scale)
+
+
+def _worded(what: str) -> str:
+  """Returns what is compared with the methods as people write them."""
+  styles = figures.styles_of(list(_METHODS))
+  return _METHOD.sub(lambda found: styles[found[0]].label, what)
 
 
 def _verdict(found: claim_rules.Finding) -> str:

@@ -9,6 +9,16 @@ from tests.reports import claim_evidence
 _verdict = claim_evidence.verdict
 
 
+def test_alike_on_games():
+  make = lambda **errors: claim_evidence.runs(
+      'atari_main', claim_evidence.GOOD | errors, 'AB'
+  )
+  assert _verdict('atari_alike', make(deep_td=-6.2)) == claim_rules.CONFIRMED
+  # Both are within 1 of SR-DICE's -6, and 1.8 apart.
+  far = make(deep_td=-6.7, deep_sr=-4.9, srdice=-5.8)
+  assert _verdict('atari_alike', far) == claim_rules.REFUTED
+
+
 @pytest.mark.parametrize('kind', ['main', 'noise'])
 def test_games(kind):
   name = 'atari_mis' if kind == 'main' else 'atari_noise_mis'
