@@ -25,7 +25,7 @@ def on_chain(
     if chain is None:
       return claim_rules.Finding()
     errors = _over_trials(chain, lambda rows: rows[-_LAST:].mean())
-    return _compared_on_chain(errors, features, pairs)
+    return _compared_on_chain(errors, features, pairs, 'log MSE')
 
   return decide
 
@@ -52,7 +52,8 @@ def learns_faster(
       found = chain.loc[is_there.idxmax(), 'step']
       return np.log(found.where(is_there.any().to_numpy()).to_numpy())
 
-    return _compared_on_chain(_over_trials(chain, first), features, pairs)
+    updates = _over_trials(chain, first)
+    return _compared_on_chain(updates, features, pairs, 'log updates')
 
   return decide
 
@@ -67,9 +68,11 @@ def _over_trials(chain: pd.DataFrame, of: Callable) -> pd.DataFrame:
   return pd.DataFrame(found).T.stack().unstack(1)
 
 
-def _compared_on_chain(errors, features, pairs) -> claim_rules.Finding:
-  errors = errors[errors.index.get_level_values(0).isin(features)]
+def _compared_on_chain(
+    numbers, features, pairs, of: str
+) -> claim_rules.Finding:
+  numbers = numbers[numbers.index.get_level_values(0).isin(features)]
   found = []
   for lower, higher in pairs:
-    found += claim_rules.compare(errors, lower, higher)
+    found += claim_rules.compare(numbers, lower, higher, of)
   return claim_rules.on_every_task(found, len(features), len(pairs))

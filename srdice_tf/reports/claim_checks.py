@@ -18,6 +18,7 @@ MIS = 'dual_dice', 'gradient_dice'
 DEEP_RL = 'deep_td', 'deep_sr'
 TRAINED = 'srdice', 'deep_sr', 'deep_td', *MIS
 SMALLEST = 5_000  # Transitions, of the paper's ablation.
+_QUANTITIES = {'log_swing': 'log deviation'}
 _NOTHING = claim_rules.Finding()
 
 Decide = Callable[[claim_rules.Evidence], claim_rules.Finding]
@@ -97,7 +98,9 @@ def compared(
     for experiment in experiments:
       numbers = claim_rules.errors_of(evidence, experiment, quantity=quantity)
       for lower, higher in pairs:
-        same = claim_rules.compare(numbers, lower, higher)
+        same = claim_rules.compare(
+            numbers, lower, higher, _QUANTITIES.get(quantity, '')
+        )
         found += _named(same, experiment if len(experiments) > 1 else '')
     is_meant = lambda task: (
         task.startswith(tuple(on)) and not task.startswith(tuple(but))

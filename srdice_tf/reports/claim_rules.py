@@ -139,9 +139,16 @@ def _at_least_allowed(errors: pd.Series, runs: pd.DataFrame) -> pd.Series:
 
 
 def compare(
-    errors: pd.DataFrame, lower: str, higher: str
+    errors: pd.DataFrame, lower: str, higher: str, of: str = ''
 ) -> Iterable[Comparison]:
-  """Yields, for each task, whether one method's log error is the lower one."""
+  """Yields, for each task, whether one method's log error is the lower one.
+
+  Args:
+    errors: by task and run, with a column for each method.
+    lower: the method that should have the lower one.
+    higher: the other.
+    of: what the numbers are, if no log errors.
+  """
   if not {lower, higher} <= {*errors.columns}:
     return
   difference = (errors[lower] - errors[higher]).dropna()
@@ -154,7 +161,7 @@ def compare(
       answer = YES
     elif found[1] > 0.0:
       answer = NO
-    what = f'{lower} − {higher}'
+    what = f'{of}: ' * bool(of) + f'{lower} − {higher}'
     yield Comparison(str(task), what, len(values), *found, answer)
 
 

@@ -37,6 +37,10 @@ def _chain(**first):
 def test_who_learns_faster_on_the_chain():
   good = _chain(srdice=0, dual_dice=1, gradient_dice=2)
   assert _verdict('chain_fast', chain=good) == claim_rules.CONFIRMED
+  found = claim_evidence.judged(
+      'chain_fast', desk=claim_rules.Evidence(pd.DataFrame(), {'chain': good})
+  )
+  assert found.table.rows[0][1] == 'log updates: SR-DICE − DualDICE'
   late = _chain(srdice=1, dual_dice=1, gradient_dice=2)
   assert _verdict('chain_fast', chain=late) == claim_rules.OPEN
   last = _chain(srdice=2, dual_dice=1, gradient_dice=0)
