@@ -34,7 +34,7 @@ def test_small_data_sets():
   # Two of the three are as good; the behaviour policy's value has -3.
   runs = _sizes({'srdice': -2.0, 'gradient_dice': -4.0}, {'srdice': -6.2})
   assert _verdict('small_data', *runs) == claim_rules.REFUTED
-  runs = _sizes({'srdice': -3.1}, {})
+  runs = _sizes({'srdice': -3.0, 'gradient_dice': -1.0}, {})
   assert _verdict('small_data', *runs) == claim_rules.OPEN
   runs = _sizes({'srdice': -4.0}, {'srdice': -6.2})
   assert _verdict('small_data_td', *runs) == claim_rules.REFUTED
@@ -137,7 +137,7 @@ def test_run_times():
   assert _verdict('time_less', *runs) == claim_rules.CONFIRMED
   # Of 9 seconds of w, 14 and 18 of the two are twice as many only once.
   assert _verdict('time_w', *runs) == claim_rules.REFUTED
-  runs[0] = make('srdice', 7.0)  # 6 of w.
+  runs[0] = make('srdice', 7.6)  # 6.6 of w; 15 are less than twice 7.6.
   assert _verdict('time_w', *runs) == claim_rules.CONFIRMED
   runs[3] = make('deep_sr', 16.0)  # DualDICE needs 15.
   assert _verdict('time_less', *runs) == claim_rules.REFUTED
