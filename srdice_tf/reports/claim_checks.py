@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import dataclasses
 import itertools
 
-import numpy as np
 import pandas as pd
 
 from srdice_tf.reports import aggregates
@@ -19,7 +18,7 @@ MIS = 'dual_dice', 'gradient_dice'
 DEEP_RL = 'deep_td', 'deep_sr'
 TRAINED = 'srdice', 'deep_sr', 'deep_td', *MIS
 SMALLEST = 5_000  # Transitions, of the paper's ablation.
-_LAST = 10  # Evaluations on the chain that count as its end.
+_QUANTITIES = {'log_swing': 'log deviation'}
 _NOTHING = claim_rules.Finding()
 
 Decide = Callable[[claim_rules.Evidence], claim_rules.Finding]
@@ -82,6 +81,8 @@ def compared(
 ) -> Decide:
   """Compares pairs of methods, task by task.
 
+  A task is one in each experiment.
+
   Args:
     experiments: whose runs are compared.
     pairs: the first should have the lower number.
@@ -97,22 +98,24 @@ def compared(
     for experiment in experiments:
       numbers = claim_rules.errors_of(evidence, experiment, quantity=quantity)
       for lower, higher in pairs:
-        same = claim_rules.compare(numbers, lower, higher)
+        same = claim_rules.compare(
+            numbers, lower, higher, _QUANTITIES.get(quantity, '')
+        )
         found += _named(same, experiment if len(experiments) > 1 else '')
     is_meant = lambda task: (
         task.startswith(tuple(on)) and not task.startswith(tuple(but))
     )
     found = [each for each in found if is_meant(each.task)]
-    return summary(found, min_tasks, len(experiments) * len(pairs))
+    return summary(found, min_tasks, len(pairs))
 
   return decide
 
 
 def _named(comparisons, experiment: str):
-  """Yields comparisons that name their experiment, if one is given."""
+  """Yields comparisons whose tasks name the experiment, if one is given."""
   for each in comparisons:
-    what = f'{each.what} ({experiment})' if experiment else each.what
-    yield dataclasses.replace(each, what=what)
+    task = f'{each.task} ({experiment})' if experiment else each.task
+    yield dataclasses.replace(each, task=task)
 
 
 def all_similar(
@@ -123,6 +126,14 @@ def all_similar(
   )
 
 
+def none_gains(
+    comparisons, min_tasks: int, per_task: int
+) -> claim_rules.Finding:
+  return claim_rules.on_every_task(
+      claim_rules.no_gain(comparisons), min_tasks, per_task
+  )
+
+
 def _sizes(evidence) -> tuple[pd.DataFrame, list[int]]:
   """Returns the runs over the size of the data, and the sizes, rising."""
   runs = evidence.runs
@@ -130,20 +141,10 @@ def _sizes(evidence) -> tuple[pd.DataFrame, list[int]]:
   return rows, sorted(set(rows['num_transitions'])) if len(rows) else []
 
 
-def smallest_is_enough(evidence) -> claim_rules.Finding:
-  """Compares SR-DICE on the smallest data set with each larger one."""
-  _, sizes = _sizes(evidence)
-  if len(sizes) < 2 or sizes[0] > SMALLEST:
-    return _NOTHING
-  found = _srdice_over_sizes(evidence, [(s, sizes[0]) for s in sizes[1:]])
-  found = claim_rules.on_every_task(claim_rules.no_gain(found))
-  return dataclasses.replace(found, at_one_scale=True)
-
-
 def less_is_sometimes_more(evidence) -> claim_rules.Finding:
-  """Compares SR-DICE on data sets of neighbouring sizes."""
+  """Compares SR-DICE on data sets of each two sizes."""
   _, sizes = _sizes(evidence)
-  found = _srdice_over_sizes(evidence, itertools.pairwise(sizes))
+  found = _srdice_over_sizes(evidence, itertools.combinations(sizes, 2))
   found = claim_rules.on_any_task(found)
   return dataclasses.replace(found, at_one_scale=True)
 
@@ -170,15 +171,19 @@ def _srdice_over_sizes(
   return found
 
 
-def sr_on_smallest(evidence) -> claim_rules.Finding:
-  """Compares the SR methods with Deep TD on the smallest data set."""
-  rows, sizes = _sizes(evidence)
-  if len(sizes) < 2 or sizes[0] > SMALLEST:
-    return _NOTHING
-  rows = rows[rows['num_transitions'] == sizes[0]]
-  decide = lower_error(('ablation_size',), ('srdice', 'deep_sr'), ('deep_td',))
-  found = decide(dataclasses.replace(evidence, runs=rows))
-  return dataclasses.replace(found, at_one_scale=True)
+def on_smallest(lower: Sequence[str], higher: Sequence[str]) -> Decide:
+  """Compares methods on the smallest data set."""
+  compare_all = lower_error(('ablation_size',), lower, higher)
+
+  def decide(evidence):
+    rows, sizes = _sizes(evidence)
+    if not sizes or sizes[0] > SMALLEST:
+      return _NOTHING
+    rows = rows[rows['num_transitions'] == sizes[0]]
+    found = compare_all(dataclasses.replace(evidence, runs=rows))
+    return dataclasses.replace(found, at_one_scale=True)
+
+  return decide
 
 
 def same_order_over_gamma(evidence) -> claim_rules.Finding:
@@ -186,23 +191,30 @@ def same_order_over_gamma(evidence) -> claim_rules.Finding:
   return claim_rules.same_order(errors, TRAINED)
 
 
-def _variants(evidence, experiment: str, fields: Sequence[str]) -> pd.DataFrame:
-  """Returns log errors with columns such as 'dual_dice psi True'."""
+def _variants(
+    evidence, experiment: str, words: Callable, fields: Sequence[str]
+) -> pd.DataFrame:
+  """Returns log errors with columns such as 'dual_dice, linear in psi'."""
   columns = [f'method.{field}' for field in fields]
   if not {*columns} <= {*evidence.runs.columns}:
     return pd.DataFrame()
-  name = lambda row: ' '.join([row['method'], *(str(row[c]) for c in columns)])
+  name = lambda row: f'{row["method"]}, {words(*(row[c] for c in columns))}'
   return claim_rules.errors_of(evidence, experiment, name)
+
+
+def _worded_input(inputs: str, linear: bool) -> str:
+  inputs = '(s, a)' if inputs == 'states_actions' else inputs
+  return f'linear in {inputs}' if linear else f'networks of {inputs}'
 
 
 def over_representations(
     pairs: Sequence[tuple[str, str]], rule: Callable = list
 ) -> Decide:
-  """Compares methods over inputs, named as 'dual_dice psi True' (linear)."""
+  """Compares methods over inputs, named as by `_variants`."""
 
   def decide(evidence):
     fields = 'dice_inputs', 'dice_linear'
-    errors = _variants(evidence, 'representations', fields)
+    errors = _variants(evidence, 'representations', _worded_input, fields)
     found = []
     for lower, higher in pairs:
       found += claim_rules.compare(errors, lower, higher)
@@ -234,9 +246,10 @@ def more_biased_by_noise(evidence) -> claim_rules.Finding:
 
 def no_gain_of_layers(evidence) -> claim_rules.Finding:
   """Compares DualDICE and GradientDICE with one more hidden layer."""
-  errors, found = _variants(evidence, 'big_networks', ('hidden_layers',)), []
+  words, found = lambda layers: f'{int(layers)} hidden layers', []
+  errors = _variants(evidence, 'big_networks', words, ('hidden_layers',))
   for method in MIS:
-    columns = [c for c in errors.columns if c.startswith(f'{method} ')]
+    columns = [c for c in errors.columns if c.startswith(f'{method},')]
     if len(columns) == 2:
       small, big = sorted(columns)
       found += claim_rules.compare(errors, big, small)
@@ -244,16 +257,36 @@ def no_gain_of_layers(evidence) -> claim_rules.Finding:
   return claim_rules.on_every_task(found, per_task=len(MIS))
 
 
-def seconds_ratio(methods: Sequence[str], low: float, high: float) -> Decide:
-  """Compares the mean seconds of methods with those of SR-DICE."""
+def seconds_ratio(
+    methods: Sequence[str],
+    low: float,
+    high: float = float('inf'),
+    others: Sequence[str] = ('srdice',),
+    last_phase: bool = False,
+) -> Decide:
+  """Compares the mean seconds of methods with those of others.
+
+  Args:
+    methods: whose seconds are divided,
+    low: the least ratio to confirm.
+    high: the largest.
+    others: by whose.
+    last_phase: whether only a method's own phase counts, without those that it
+      shares with others.
+  """
+  pairs = list(itertools.product(methods, others))
 
   def decide(evidence):
     runs = evidence.runs
     rows = runs[runs['experiment'] == 'run_time'] if len(runs) else runs
     if not len(rows):
       return _NOTHING
-    pairs = [(method, 'srdice') for method in methods]
-    return claim_rules.ratio_of(rows, 'seconds', pairs, low, high)
+    column = 'seconds'
+    if last_phase:
+      column = 'seconds of the last phase'
+      of = lambda row: row['phase_seconds'][row['method']]
+      rows = rows.assign(**{column: rows.apply(of, axis='columns')})
+    return claim_rules.ratio_of(rows, column, pairs, low, high)
 
   return decide
 
@@ -271,63 +304,3 @@ def on_rewards(
     return rule(rewards, 'srdice', *args)
 
   return decide
-
-
-def on_chain(
-    features: Sequence[str], pairs: Sequence[tuple[str, str]]
-) -> Decide:
-  """Compares log MSEs of ratios at the end of training on the chain."""
-
-  def decide(evidence):
-    chain = evidence.tables.get('chain')
-    if chain is None:
-      return _NOTHING
-    errors = _over_trials(chain, lambda rows: rows[-_LAST:].mean())
-    return _compared_on_chain(errors, features, pairs)
-
-  return decide
-
-
-def learns_faster(
-    features: Sequence[str], pairs: Sequence[tuple[str, str]]
-) -> Decide:
-  """Compares after how many updates on the chain ratios are about right.
-
-  That is, their log MSE is within 1 of the worst final one of all methods,
-  which all reach. The logarithm of the updates is compared.
-  """
-
-  def decide(evidence):
-    chain = evidence.tables.get('chain')
-    if chain is None:
-      return _NOTHING
-    last = _over_trials(chain, lambda rows: rows[-_LAST:].mean())
-    finals = last.groupby(level=0).mean().max(axis=1)  # [features]
-
-    def first(rows):
-      level = finals[chain.loc[rows.index[0], 'features']]
-      is_there = rows <= level + claim_rules.TOLERANCE
-      found = chain.loc[is_there.idxmax(), 'step']
-      return np.log(found.where(is_there.any().to_numpy()).to_numpy())
-
-    return _compared_on_chain(_over_trials(chain, first), features, pairs)
-
-  return decide
-
-
-def _over_trials(chain: pd.DataFrame, of: Callable) -> pd.DataFrame:
-  """Returns a number by features and trial, with a column for each method."""
-  trials = [c for c in chain.columns if c.isdigit()]
-  found = {
-      key: pd.Series(of(rows[trials]), trials)
-      for key, rows in chain.groupby(['features', 'method'])
-  }
-  return pd.DataFrame(found).T.stack().unstack(1)
-
-
-def _compared_on_chain(errors, features, pairs) -> claim_rules.Finding:
-  errors = errors[errors.index.get_level_values(0).isin(features)]
-  found = []
-  for lower, higher in pairs:
-    found += claim_rules.compare(errors, lower, higher)
-  return claim_rules.on_every_task(found, len(features), len(pairs))

@@ -26,8 +26,8 @@ FEW = 'too few seeds'  # What a comparison says that has not MIN_SEEDS.
 MIN_SEEDS = 3
 _ROUNDING = 1e-9
 TOLERANCE = 1.0  # Log errors that differ by less count as similar.
-_YES, _NO, _UNDECIDED = 'yes', 'no', 'undecided'
-_FIRST, _SECOND, _ALIKE = 'the first is lower', 'the second', 'alike'
+YES, NO, UNDECIDED = 'yes', 'no', 'undecided'
+_FIRST, _SECOND, _ALIKE = 'first is lower', 'second is lower', 'alike'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,8 +95,9 @@ def errors_of(
 ) -> pd.DataFrame:
   """Returns log errors by task and run, with a column for each method.
 
-  A run that diverged counts one more than the worst of the experiment. The
-  behaviour policy's value is a method, too.
+  A run that diverged counts one more than the worst of the experiment. Less
+  than the truth's own error allows counts as that. The behaviour policy's value
+  is a method, too.
 
   Args:
     evidence: with the tidy table.
@@ -114,6 +115,8 @@ def errors_of(
   if not len(runs):
     return pd.DataFrame()
   errors = runs[quantity].astype(float)
+  if quantity == aggregates.ERROR:
+    errors = _at_least_allowed(errors, runs)
   finite = errors.where(np.isfinite(errors))
   runs = runs.assign(
       error=finite.fillna(finite.max() + 1.0), column=runs.apply(key, axis=1)
@@ -122,31 +125,47 @@ def errors_of(
   found = runs.pivot_table('error', index, 'column', aggfunc='first')
   if quantity != aggregates.ERROR:
     return found
-  behaviour = runs.groupby(index)['behaviour_log_error'].first()
-  return found.assign(**{BEHAVIOUR: behaviour.astype(float)})
+  behaviour = runs['behaviour_log_error'].astype(float)
+  runs = runs.assign(behaviour=_at_least_allowed(behaviour, runs))
+  return found.assign(**{BEHAVIOUR: runs.groupby(index)['behaviour'].first()})
+
+
+def _at_least_allowed(errors: pd.Series, runs: pd.DataFrame) -> pd.Series:
+  """Returns log errors, none below what the error of the truth would give."""
+  if 'truth_allows' not in runs:
+    return errors
+  allowed = pd.to_numeric(runs['truth_allows'], errors='coerce')
+  return errors.mask(errors < allowed, allowed)
 
 
 def compare(
-    errors: pd.DataFrame, lower: str, higher: str
+    errors: pd.DataFrame, lower: str, higher: str, of: str = ''
 ) -> Iterable[Comparison]:
-  """Yields, for each task, whether one method's log error is the lower one."""
+  """Yields, for each task, whether one method's log error is the lower one.
+
+  Args:
+    errors: by task and run, with a column for each method.
+    lower: the method that should have the lower one.
+    higher: the other.
+    of: what the numbers are, if no log errors.
+  """
   if not {lower, higher} <= {*errors.columns}:
     return
   difference = (errors[lower] - errors[higher]).dropna()
   for task, values in difference.groupby(level=0, sort=False):
-    found = _interval(values.to_numpy())
-    answer = _UNDECIDED
+    found = interval(values.to_numpy())
+    answer = UNDECIDED
     if len(values) < MIN_SEEDS:
       answer = FEW
     elif found[2] < 0.0:
-      answer = _YES
+      answer = YES
     elif found[1] > 0.0:
-      answer = _NO
-    what = f'{lower} − {higher}'
+      answer = NO
+    what = f'{of}: ' * bool(of) + f'{lower} − {higher}'
     yield Comparison(str(task), what, len(values), *found, answer)
 
 
-def _interval(values: np.ndarray) -> tuple[float, float | None, float | None]:
+def interval(values: np.ndarray) -> tuple[float, float | None, float | None]:
   """Returns the mean and its 95% interval; None for a single value."""
   mean = float(np.mean(values))
   if len(values) < 2:
@@ -157,22 +176,30 @@ def _interval(values: np.ndarray) -> tuple[float, float | None, float | None]:
 
 
 def on_every_task(
-    comparisons: Iterable[Comparison], min_tasks: int = 1, per_task: int = 1
+    comparisons: Iterable[Comparison],
+    min_tasks: int = 1,
+    per_task: int = 1,
+    alone: float = TOLERANCE,
 ) -> Finding:
-  """Confirmed if all say yes, on enough tasks; refuted if one says no.
+  """Confirmed if all say yes, on enough tasks; refuted if two say no.
+
+  One that says no refutes, too, if its value is large: of many comparisons at
+  95% one says no by chance.
 
   Args:
     comparisons: of tasks and pairs of methods.
     min_tasks: to confirm.
     per_task: comparisons that a task must have to count.
+    alone: the size of a value from which on one refutes.
   """
 
   def summary(found: Sequence[Comparison]) -> str:
     answers = {each.answer for each in found}
-    if _NO in answers:
+    against = [abs(each.value) for each in found if each.answer == NO]
+    if len(against) > 1 or max(against, default=-1.0) >= alone - _ROUNDING:
       return REFUTED
     num_tasks = len(_whole(found, per_task))
-    return CONFIRMED if num_tasks >= min_tasks and answers == {_YES} else OPEN
+    return CONFIRMED if num_tasks >= min_tasks and answers == {YES} else OPEN
 
   return Finding(list(comparisons), summary)
 
@@ -182,9 +209,9 @@ def on_any_task(comparisons: Iterable[Comparison]) -> Finding:
 
   def summary(found: Sequence[Comparison]) -> str:
     answers = {each.answer for each in found}
-    if _YES in answers:
+    if YES in answers:
       return CONFIRMED
-    return REFUTED if answers == {_NO} else OPEN
+    return REFUTED if answers == {NO} else OPEN
 
   return Finding(list(comparisons), summary)
 
@@ -202,8 +229,8 @@ def on_most_tasks(
 
   def summary(found: Sequence[Comparison]) -> str:
     tasks = _whole(found, per_task)
-    num_yes = sum({*answers} == {_YES} for answers in tasks)
-    num_no = sum(_NO in answers for answers in tasks)
+    num_yes = sum({*answers} == {YES} for answers in tasks)
+    num_no = sum(NO in answers for answers in tasks)
     if len(tasks) < min_tasks:
       return OPEN
     if 2 * num_yes > len(tasks):
@@ -229,7 +256,7 @@ def similar(comparisons: Iterable[Comparison]) -> list[Comparison]:
     if answer != FEW:
       is_inside = each.low > -TOLERANCE and each.high < TOLERANCE
       is_outside = each.low > TOLERANCE or each.high < -TOLERANCE
-      answer = _YES if is_inside else _NO if is_outside else _UNDECIDED
+      answer = YES if is_inside else NO if is_outside else UNDECIDED
     found.append(dataclasses.replace(each, answer=answer))
   return found
 
@@ -242,9 +269,18 @@ def no_gain(comparisons: Iterable[Comparison]) -> list[Comparison]:
     if answer != FEW:
       is_gain = each.high < -TOLERANCE
       is_none = each.low > -TOLERANCE
-      answer = _NO if is_gain else _YES if is_none else _UNDECIDED
+      answer = NO if is_gain else YES if is_none else UNDECIDED
     found.append(dataclasses.replace(each, answer=answer))
   return found
+
+
+def not_lower(comparisons: Iterable[Comparison]) -> list[Comparison]:
+  """Returns comparisons that say whether the first is not clearly lower."""
+  turned = {YES: NO, NO: YES, UNDECIDED: YES}
+  return [
+      dataclasses.replace(each, answer=turned.get(each.answer, each.answer))
+      for each in comparisons
+  ]
 
 
 def same_order(errors: pd.DataFrame, methods: Sequence[str]) -> Finding:
@@ -255,13 +291,13 @@ def same_order(errors: pd.DataFrame, methods: Sequence[str]) -> Finding:
   other's on another one.
   """
   pairs = list(itertools.combinations(methods, 2))
-  words = {_YES: _FIRST, _NO: _SECOND}
+  words = {YES: _FIRST, NO: _SECOND}
   found = []
   for pair in pairs:
     for each in compare(errors, *pair):
       (alike,) = similar([each])
       answer = words.get(each.answer, each.answer)
-      answer = _ALIKE if alike.answer == _YES else answer
+      answer = _ALIKE if alike.answer == YES else answer
       found.append(dataclasses.replace(each, answer=answer))
   summary = functools.partial(_order_summary, num_pairs=len(pairs))
   return Finding(found, summary, at_one_scale=True)
@@ -295,11 +331,11 @@ def ratio_of(
     b = rows.loc[rows['method'] == second, column]
     if len(a) and len(b):
       value, count = float(a.mean() / b.mean()), min(len(a), len(b))
-      answer = _YES if low <= value <= high else _NO
+      answer = YES if low <= value <= high else NO
       answer = answer if count >= MIN_SEEDS else FEW
       what = f'{column} of {first} / {second}'
       found.append(Comparison('all', what, count, value, answer=answer))
-  return on_every_task(found, per_task=len(pairs))
+  return on_every_task(found, per_task=len(pairs), alone=0.0)
 
 
 def best_share(
@@ -311,7 +347,8 @@ def best_share(
 ) -> Finding:
   """Confirmed if a method is the best on that share of rewards, on each task.
 
-  What counts is whether the interval of the share over seeds holds it.
+  What counts is whether the interval of the share over seeds, cut at 0 and 1,
+  holds it.
 
   Args:
     rewards: with 'env', 'seed', 'reward', 'method' and 'log_mse'.
@@ -324,14 +361,15 @@ def best_share(
   for env, table in _by_reward(rewards, (method, *others)):
     is_best = table[method] < table[list(others)].min(axis=1)
     shares = is_best.groupby(level='seed').mean().to_numpy()
-    value, low, high = _interval(shares)
+    value, low, high = interval(shares)
     answer = FEW
     if len(shares) >= MIN_SEEDS:
+      low, high = max(low, 0.0), min(high, 1.0)
       is_above, is_below = low > share - _ROUNDING, high < share - _ROUNDING
-      answer = _YES if is_above else _NO if is_below else _UNDECIDED
+      answer = YES if is_above else NO if is_below else UNDECIDED
     what = f'share of rewards on which {method} is best'
     found.append(Comparison(env, what, len(shares), value, low, high, answer))
-  return on_every_task(found, min_tasks)
+  return on_every_task(found, min_tasks, alone=0.0)
 
 
 def lower_on_rewards(

@@ -2,15 +2,18 @@
 
 Each comparison of a claim is made by the largest scale that has enough seeds
 for it: small runs fill in what large ones do not say, and contradict nothing.
-Claims about how settings compare take the scale that has most of them.
+Claims about how settings compare take the scale that has most of them. A
+verdict that rests on shortened runs says so.
 """
 
 import collections
 from collections.abc import Mapping
 import dataclasses
+import re
 
 from srdice_tf.reports import claim_checks
 from srdice_tf.reports import claim_rules
+from srdice_tf.reports import figures
 from srdice_tf.reports import paper_claims
 from srdice_tf.reports import report_parts
 
@@ -18,6 +21,10 @@ _COLUMNS = (
     'task', 'compared', 'scale', 'n', 'value', 'low 95%', 'high 95%',
     'bears it out',
 )
+# The longer name comes first.
+_METHODS = 'srdice_closed', *claim_checks.TRAINED
+_METHOD = re.compile('|'.join(_METHODS))
+_SHORTENED = 'short', 'smoke'  # Scales.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +33,7 @@ class JudgedClaim:
 
   Attributes:
     claim: of the paper.
-    verdict: of the rule.
+    verdict: of the rule; 'refuted by short runs' if it rests on these.
     table: the comparisons; None if there is none.
     answers: what they say, counted.
     scale: of the runs, more than one if comparisons are of several.
@@ -51,7 +58,10 @@ def judge(evidence: Mapping[str, claim_rules.Evidence]) -> list[JudgedClaim]:
 def _judge(claim, evidence) -> JudgedClaim:
   found = _merged({s: claim.decide(each) for s, each in evidence.items()})
   rows = [
-      [c.task, c.what, c.scale, c.number, c.value, c.low, c.high, c.answer]
+      [
+          c.task, _worded(c.what), c.scale, c.number, c.value, c.low, c.high,
+          c.answer,
+      ]
       for c in found.comparisons
   ]
   table = report_parts.ReportTable(
@@ -63,7 +73,28 @@ def _judge(claim, evidence) -> JudgedClaim:
   used = {each.scale for each in found.comparisons}
   scale = ', '.join(name for name in evidence if name in used)
   table = table if rows else None
-  return JudgedClaim(claim, found.verdict, table, answers, scale)
+  return JudgedClaim(claim, _verdict(found), table, answers, scale)
+
+
+def _worded(what: str) -> str:
+  """Returns what is compared with the methods as people write them."""
+  styles = figures.styles_of(list(_METHODS))
+  return _METHOD.sub(lambda found: styles[found[0]].label, what)
+
+
+def _verdict(found: claim_rules.Finding) -> str:
+  """Returns the verdict, and whether it would not be without shortened runs.
+
+  What is refuted without them is refuted, whatever they say. To confirm takes
+  all comparisons.
+  """
+  verdict = found.verdict
+  whole = [c for c in found.comparisons if c.scale not in _SHORTENED]
+  short = [c.scale for c in found.comparisons if c.scale in _SHORTENED]
+  stands = found.summary(whole) == verdict == claim_rules.REFUTED
+  if not short or stands or verdict == claim_rules.OPEN:
+    return verdict
+  return f'{verdict} by {short[0]} runs'
 
 
 def _merged(
