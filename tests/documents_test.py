@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import collections
 import json
 import re
 import tomllib
@@ -189,6 +190,19 @@ def test_the_page_of_claims_has_each_with_its_rule_and_figures():
     part, name = parts[claim.words], f'claim_{claim.name}'
     assert f'{claim.where}. Rule: {claim.rule}' in part, claim.name
     assert (f'<!-- table: {name} -->' in part) == (name in known), claim.name
+
+
+def test_the_readme_counts_the_claims():
+  text = documents.read('srdice_tf/experiments/results/claims.md')
+  (table,) = (b for b in documents.blocks(
+      'srdice_tf/experiments/results/claims.md') if b.mark == 'table: claims')
+  _, rows = documents.rows(table)
+  counts = collections.Counter(row[2].split()[0] for row in rows)
+  assert len(rows) == text.count('\n## ')
+  assert (
+      f'Of {len(rows)} sentences\non its results [{counts["confirmed"]} are'
+      f' confirmed, {counts["refuted"]} refuted and {counts["open"]} open]'
+  ) in documents.read(documents.README)
 
 
 def test_errors_of_what_is_recommended():

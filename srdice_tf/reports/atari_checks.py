@@ -44,11 +44,11 @@ def on_games(
 
 
 def is_far_off(rows: pd.DataFrame) -> claim_rules.Comparison:
-  """Says whether half of the runs are off by over 100 times the value."""
-  errors = rows['relative_error'].astype(float)
+  """Says whether half of the runs are once off by over 100 times the value."""
+  errors = rows['worst_error'].astype(float)
   share = float(((errors > FAR) | rows['diverged'].astype(bool)).mean())
   answer = claim_rules.YES if share >= 0.5 else claim_rules.NO
-  what = 'share of runs off by over 100 times the value'
+  what = 'share of runs once off by over 100 times the value'
   return _comparison(rows, what, (share, None, None), answer)
 
 

@@ -44,9 +44,9 @@ CLAIMS = (
         'On Atari the MIS baselines exhibit unstable estimates, often reaching'
         ' errors of many orders of magnitude.',
         'Introduction',
-        'On every game half of the runs or more, of each of the two, end more'
-        ' than 100 times the value away from it. A value near 0, as Pong’s,'
-        ' makes that easy.',
+        'On every game, in half of the runs or more of each of the two, an'
+        ' estimate on the way is off by more than 100 times the value. A value'
+        ' near 0, as Pong’s, makes that easy.',
         atari_checks.on_games(
             atari_checks.is_far_off, _MIS, 'atari_main', NUM_GAMES
         ),

@@ -153,11 +153,11 @@ CLAIMS = (
         'In the easy setting the behaviour policy often outperforms all'
         ' methods.',
         'Figure 1',
-        'On more than half of the tasks the behaviour policy’s value has'
-        ' clearly the lower log error, against every method.',
+        'On more than half of the locomotion tasks the behaviour policy’s value'
+        ' has clearly the lower log error, against every method.',
         claim_checks.lower_error(
             ('easy',), _BEHAVIOUR, _TRAINED, claim_rules.on_most_tasks,
-            min_tasks=3,
+            but=_SMALL, min_tasks=3,
         ),
     ),
     claim_checks.Claim(
@@ -165,11 +165,11 @@ CLAIMS = (
         'In the hard setting the behaviour policy is a poor estimate of the'
         ' target policy.',
         'Figure 2',
-        'On more than half of the tasks SR-DICE has clearly the lower log error'
-        ' than the behaviour policy’s value.',
+        'On more than half of the locomotion tasks SR-DICE has clearly the'
+        ' lower log error than the behaviour policy’s value.',
         claim_checks.lower_error(
             ('hard',), _OURS, _BEHAVIOUR, claim_rules.on_most_tasks,
-            min_tasks=3,
+            but=_SMALL, min_tasks=3,
         ),
     ),
     claim_checks.Claim(

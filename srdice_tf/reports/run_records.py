@@ -95,9 +95,9 @@ def frame(group: Group) -> pd.DataFrame:
   environment and what differs between its tasks), 'variant' (in which
   hyper-parameters a method differs from most of its runs), 'label' (both),
   'run' (seed and part of the data), 'behaviour_log_error', 'log_swing' (how
-  much the estimate swings on the way), 'phase_seconds',
-  'updates', and each setting in which runs of an environment differ, as
-  'task.<field>' and 'method.<field>'.
+  much the estimate swings on the way), 'worst_error' (the largest on the way,
+  relative to the truth), 'phase_seconds', 'updates', and each setting in which
+  runs of an environment differ, as 'task.<field>' and 'method.<field>'.
   """
   if not group.records:
     return pd.DataFrame()
@@ -147,6 +147,7 @@ def _row(group, record, method, tasks, methods, with_setting) -> dict:
       'label': ', '.join([method, *_texts(variant)]),
       'behaviour_log_error': behaviour_log_error(evaluation),
       'log_swing': log_swing(evaluation, method),
+      'worst_error': worst_error(evaluation, method),
       'phase_seconds': dict(phases),
       'updates': num_updates(evaluation[method]) or 0,
       **{f'task.{key}': value for key, value in task_fields.items()},
@@ -172,6 +173,18 @@ def log_swing(evaluation: results.Evaluation, method: str) -> float | None:
     return None
   scale = max(abs(evaluation.truth.value), _TINY)
   return float(np.log(max(last.std() / scale, _TINY)))
+
+
+def worst_error(evaluation: results.Evaluation, method: str) -> float | None:
+  """Returns the largest error of an estimate on the way or at the end.
+
+  It is relative to the truth; None without one.
+  """
+  if evaluation.truth is None:
+    return None
+  result, truth = evaluation[method], evaluation.truth.value
+  estimates = np.array([*result.curve.estimates, result.value], float)
+  return float(np.max(np.abs(estimates - truth)) / max(abs(truth), _TINY))
 
 
 def behaviour_log_error(evaluation: results.Evaluation) -> float | None:

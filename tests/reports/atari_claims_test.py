@@ -25,7 +25,7 @@ def _games(values, truth=2.0, **columns):
   values = [values[int(run)] for run in runs['run']]
   columns = {'truth': truth, 'truth_error': 0.01, 'diverged': False} | columns
   return runs.assign(value=values, **columns).assign(
-      relative_error=lambda rows: (rows['value'] - truth).abs() / abs(truth)
+      worst_error=lambda rows: (rows['value'] - truth).abs() / abs(truth)
   )
 
 

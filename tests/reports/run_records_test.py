@@ -113,3 +113,18 @@ def test_how_much_an_estimate_swings(estimates, expected):
   assert swing == (expected and pytest.approx(expected))
   untrue = dataclasses.replace(found, truth=None)
   assert run_records.log_swing(untrue, 'srdice') is None
+
+
+def test_the_worst_error_is_of_the_whole_way():
+  curve = results.Curve((1, 2, 3), (2.5, -198.0, 1.0))
+  methods = {
+      'srdice': results.MethodResult('srdice', 1.0, curve=curve),
+      'deep_td': results.MethodResult('deep_td', 6.0),
+  }
+  found = results.Evaluation(
+      methods, 0.99, 0, 'A', 'hard', 100, 10, 1.5, hand_made.TRUTH
+  )
+  assert run_records.worst_error(found, 'srdice') == pytest.approx(100.0)
+  assert run_records.worst_error(found, 'deep_td') == pytest.approx(2.0)
+  untrue = dataclasses.replace(found, truth=None)
+  assert run_records.worst_error(untrue, 'srdice') is None
