@@ -1,8 +1,8 @@
 """Tests that the documents name what there is, and figures that were found."""
 
 import ast
-import itertools
 import collections
+import itertools
 import json
 import re
 import tomllib
