@@ -274,15 +274,6 @@ def no_gain(comparisons: Iterable[Comparison]) -> list[Comparison]:
   return found
 
 
-def not_lower(comparisons: Iterable[Comparison]) -> list[Comparison]:
-  """Returns comparisons that say whether the first is not clearly lower."""
-  turned = {YES: NO, NO: YES, UNDECIDED: YES}
-  return [
-      dataclasses.replace(each, answer=turned.get(each.answer, each.answer))
-      for each in comparisons
-  ]
-
-
 def same_order(errors: pd.DataFrame, methods: Sequence[str]) -> Finding:
   """Confirmed if each two methods have the same order on each task.
 

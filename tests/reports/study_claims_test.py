@@ -102,8 +102,10 @@ def test_representations():
   # Over psi it gains 1.5 by networks; without these nothing, but for 0.2.
   assert _verdict('gradient_inputs', *runs) == claim_rules.REFUTED
   none = make('psi', False, -1.0, -2.0)
-  rest = *runs[:2], none, make('phi', False, -1.0, -3.0), runs[-1]
-  assert _verdict('gradient_inputs', *rest) == claim_rules.CONFIRMED
+  rest = *runs[:2], make('phi', False, -1.0, -3.0), runs[-1]
+  assert _verdict('gradient_inputs', none, *rest) == claim_rules.CONFIRMED
+  unsure = make('psi', False, -1.0, -4.0)  # A gain of 1 is not excluded.
+  assert _verdict('gradient_inputs', unsure, *rest) == claim_rules.OPEN
   found = _judged('dual_psi', desk=claim_rules.Evidence(pd.concat(runs), {}))
   assert found.table.rows[0][1] == (
       'DualDICE, linear in psi − DualDICE, networks of (s, a)'
