@@ -32,8 +32,8 @@ _FRAMES = {
     # Pixels divided by 255 make phi so small that w would not converge.
     'normalise_features': True,
 }
-# With pixels divided by 255 the slopes of psi's loss are below the printed
-# epsilon: psi would not arrive.
+# With pixels divided by 255 the slopes of psi's loss are small beside the
+# printed epsilon: psi would not arrive.
 _FIXED = {**_FRAMES, 'adam_epsilon': 1e-8}
 FRAME_PRESETS = {
     # As printed: pixels from 0 to 255, and so few copies to the target network
