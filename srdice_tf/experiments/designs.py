@@ -27,8 +27,7 @@ class Point:
     env_ids: environments; () for those of the experiment.
     of: the experiment whose runs these are, with the same task and methods:
       they are kept in its directory and done once.
-    only: the scale that has this point; '' for all.
-    max_seeds: if fewer than the experiment's.
+    at: the scales that have this point; () for all.
   """
 
   label: str = ''
@@ -37,8 +36,7 @@ class Point:
   algos: tuple[str, ...] = ()
   env_ids: tuple[str, ...] = ()
   of: str = ''
-  only: str = ''
-  max_seeds: int = 10
+  at: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

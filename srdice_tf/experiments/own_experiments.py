@@ -35,6 +35,18 @@ def _hard(label: str, *algos: str, **values) -> designs.Point:
   return designs.Point(label, designs.HARD, values, algos)
 
 
+def _large_batches():
+  """Yields the paper's minibatches where a scale has smaller ones.
+
+  Each method is a run of its own: they take long, and are kept when done.
+  """
+  for algo in designs.DICE_METHODS:
+    yield dataclasses.replace(
+        _hard('batch2048', algo, ratio_batch_size=2048),
+        at=('desk', 'short', 'smoke'),
+    )
+
+
 def _variants():
   """Yields other ways to make ratios and doubly robust sums of the same."""
   for ratio in ('srdice_closed', 'srdice', 'linear_srdice'):
@@ -155,6 +167,15 @@ EXPERIMENTS: dict[str, designs.Experiment] = {
         tuple(_hard(f'folds{n}', 'dr', dr_folds=n) for n in (1, 2)),
         num_seeds=3,
         scaled={'desk': _FAST},
+    ),
+    'batch_size': designs.Experiment(
+        'DualDICE and GradientDICE with minibatches of 256 and 2,048',
+        designs.DICE_METHODS,
+        points=(
+            designs.Point(task=designs.HARD, of='hard'),
+            *_large_batches(),
+        ),
+        num_seeds=3,
     ),
     'verdict': designs.Experiment(
         'Whether verdicts are right, on policies of four strengths',

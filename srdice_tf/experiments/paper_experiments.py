@@ -40,18 +40,6 @@ def _hard(label: str, **task) -> designs.Point:
   return designs.Point(label, {**designs.HARD, **task})
 
 
-def _in_large_batches(algo: str) -> designs.Point:
-  return designs.Point(
-      'batch2048',
-      designs.HARD,
-      {'ratio_batch_size': 2048},
-      (algo,),
-      ('HalfCheetah-v4',),
-      only='desk',
-      max_seeds=1,
-  )
-
-
 def _representation(inputs: str, is_linear: bool) -> designs.Point:
   kind = 'linear' if is_linear else 'network'
   return designs.Point(
@@ -66,12 +54,7 @@ EXPERIMENTS: dict[str, designs.Experiment] = {
         'Continuous control, hard setting',
         _METHODS,
         environments.CONTINUOUS_TASKS,
-        (
-            designs.Point(task=designs.HARD),
-            # Whether a smaller batch changes the answer. Each method is a run
-            # of its own: they take long, and are kept when they are done.
-            *(_in_large_batches(name) for name in designs.DICE_METHODS),
-        ),
+        (designs.Point(task=designs.HARD),),
     ),
     'easy': designs.Experiment(
         'Continuous control, easy setting',

@@ -170,7 +170,7 @@ def _rewards_entry(scale: str, evaluated: sweep.Entry, shown) -> sweep.Entry:
 def _specs(name: str, scale: str, data_root: str) -> list[_Spec]:
   """Returns the evaluations of an experiment, seed by seed."""
   experiment, found = known_experiments.experiment(name), scales.scale(scale)
-  points = [p for p in experiment.points if p.only in ('', scale)]
+  points = [p for p in experiment.points if not p.at or scale in p.at]
   points = points[: found.max_points]
   max_seeds = found.more_seeds.get(name, found.max_seeds)
   num_seeds = min(experiment.num_seeds, max_seeds)
@@ -180,7 +180,6 @@ def _specs(name: str, scale: str, data_root: str) -> list[_Spec]:
       _Spec(point, config)
       for seed in range(num_seeds)
       for point in points
-      if seed < point.max_seeds
       for config in _configs(experiment, found, scale, point, seed, data_root)
   ]
 
