@@ -6,6 +6,7 @@ from srdice_tf import environments
 from srdice_tf.experiments import designs
 from srdice_tf.experiments import grids
 from srdice_tf.policies import loading
+from srdice_tf.policies import settings
 from srdice_tf.policies import weights
 
 _OF_PSI = 'srdice_closed', 'srdice_lstd'
@@ -33,6 +34,16 @@ def _checkpoints(env_ids: tuple[str, ...], truth_episodes: int):
 
 def _hard(label: str, *algos: str, **values) -> designs.Point:
   return designs.Point(label, designs.HARD, values, algos)
+
+
+def _behaviour_parts():
+  """Yields the hard setting with one part of its behaviour policy's noise."""
+  for label, values in (
+      ('gaussian', {'uniform_probability': 0.0}),
+      ('uniform', {'behaviour_sigma': settings.TARGET_SIGMA}),
+  ):
+    yield designs.Point(label, {**designs.HARD, **values})
+  yield designs.Point(task=designs.HARD, of='hard')
 
 
 def _large_batches():
@@ -175,6 +186,14 @@ EXPERIMENTS: dict[str, designs.Experiment] = {
             designs.Point(task=designs.HARD, of='hard'),
             *_large_batches(),
         ),
+        num_seeds=3,
+    ),
+    'behaviour_parts': designs.Experiment(
+        'Which part of the behaviour policy is hard: its noise, or its uniform '
+        'actions',
+        designs.SR_METHODS,
+        ('Reacher-v4', 'Ant-v4'),
+        tuple(_behaviour_parts()),
         num_seeds=3,
     ),
     'verdict': designs.Experiment(

@@ -66,6 +66,17 @@ def test_large_batches_stand_beside_the_small_ones_of_hard(scale, small, large):
   assert found == {key: count for key, count in expected.items() if count}
 
 
+def test_parts_of_the_behaviour_policy_change_one_number_each():
+  found = {
+      (label, c.task.behaviour_sigma, c.task.uniform_probability)
+      for label, c in _specs('behaviour_parts', 'paper')
+  }
+  # None is the hard setting's own.
+  assert found == {
+      ('', None, None), ('gaussian', None, 0.0), ('uniform', 0.1, None),
+  }
+
+
 def test_ablations_say_what_differs():
   sizes = [c.task.num_transitions for _, c in _specs('ablation_size', 'paper')]
   assert sorted(set(sizes)) == [
