@@ -94,6 +94,16 @@ def test_ablations_say_what_differs():
   assert len(big) == 10
 
 
+@pytest.mark.parametrize(
+    'name, desk, short',
+    [('hard', 5, 5), ('easy', 3, 3), ('ablation_gamma', 3, 5),
+     ('big_networks', 3, 5), ('atari_main', 3, 3)],
+)
+def test_how_many_data_sets_there_are(name, desk, short):
+  seeds = lambda scale: {config.seed for _, config in _specs(name, scale)}
+  assert (seeds('desk'), seeds('short')) == ({*range(desk)}, {*range(short)})
+
+
 def test_verdicts_are_tried_on_seven_tasks_and_four_checkpoints():
   specs = _specs('verdict', 'desk')
   own = [c.task for label, c in specs if '_of_' not in label]
