@@ -161,9 +161,10 @@ def test_each_figure_is_in_its_file(table):
     values = (
         own[column] if column in own
         else own[own['method'] == column][error]
-    ).unique()
-    assert len(values) == 1, (key, column)
-    assert _shown(values[0], row[place]), (key, column, values, row[place])
+    )
+    # Of several data sets it is their mean.
+    assert len(values), (key, column)
+    assert _shown(values.mean(), row[place]), (key, column, row[place])
     count += 1
   # Each number of each row was looked at.
   assert count == sum(map(len, _figures(table)))
@@ -197,10 +198,11 @@ def test_the_readme_counts_the_claims():
   (table,) = (b for b in documents.blocks(
       'srdice_tf/experiments/results/claims.md') if b.mark == 'table: claims')
   _, rows = documents.rows(table)
-  counts = collections.Counter(row[2].split()[0] for row in rows)
   assert len(rows) == text.count('\n## ')
+  rows = [row for row in rows if not row[1].startswith('Not in the paper')]
+  counts = collections.Counter(row[2].split()[0] for row in rows)
   assert (
-      f'Of {len(rows)} sentences\non its results [{counts["confirmed"]} are'
+      f'Of its {len(rows)} sentences\non results [{counts["confirmed"]} are'
       f' confirmed, {counts["refuted"]} refuted and {counts["open"]} open]'
   ) in documents.read(documents.README)
 

@@ -23,8 +23,18 @@ def on_games(
     methods: Sequence[str],
     experiment: str,
     min_games: int,
+    together: bool = False,
 ) -> claim_checks.Decide:
-  """Asks a question about the runs of each method on each game."""
+  """Asks a question about the runs of each method on each game.
+
+  Args:
+    question: about some runs.
+    methods: whose runs are meant.
+    experiment: likewise.
+    min_games: to confirm.
+    together: whether it is asked about the runs of all methods at once.
+  """
+  cell = ['task'] if together else ['method', 'task']
 
   def decide(evidence):
     runs = evidence.runs
@@ -32,11 +42,11 @@ def on_games(
       return claim_rules.Finding()
     is_meant = runs['method'].isin(methods) & runs['truth'].notna()
     rows = runs[is_meant & (runs['experiment'] == experiment)]
-    cells = rows.groupby(['method', 'task'], sort=False)
+    cells = rows.groupby(cell, sort=False)
     return claim_rules.on_every_task(
         [question(same) for _, same in cells],
         min_games,
-        len(methods),
+        1 if together else len(methods),
         alone=0.0,
     )
 
@@ -77,7 +87,8 @@ def _comparison(rows, what: str, figures, answer: str):
   first = rows.iloc[0]
   if len(rows) < claim_rules.MIN_SEEDS:
     answer = claim_rules.FEW
-  what = f'{first["method"]}: {what}'
+  names = ' and '.join(dict.fromkeys(rows['method']))
+  what = f'{names}: {what}'
   return claim_rules.Comparison(
       str(first['task']), what, len(rows), *figures, answer
   )

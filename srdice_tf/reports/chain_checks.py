@@ -5,6 +5,7 @@ Each function here returns one that takes the evidence and gives the finding.
 
 from collections.abc import Callable
 from collections.abc import Sequence
+import functools
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,27 @@ def on_chain(
       return claim_rules.Finding()
     errors = _over_trials(chain, lambda rows: rows[-_LAST:].mean())
     return _compared_on_chain(errors, features, pairs, 'log MSE')
+
+  return decide
+
+
+def still_improves(method: str, features: Sequence[str]) -> claim_checks.Decide:
+  """Compares log MSEs on the chain of the last two tenths of the updates."""
+
+  def tenth(number, rows):
+    size = max(len(rows) // 10, 1)
+    return rows.iloc[len(rows) - number * size :][:size].mean()
+
+  def decide(evidence):
+    chain = evidence.tables.get('chain')
+    if chain is None or method not in set(chain['method']):
+      return claim_rules.Finding()
+    pair = f'{method}, last tenth', f'{method}, the tenth before'
+    numbers = pd.DataFrame({
+        name: _over_trials(chain, functools.partial(tenth, k))[method]
+        for k, name in enumerate(pair, 1)
+    })
+    return _compared_on_chain(numbers, features, [pair], 'log MSE')
 
   return decide
 

@@ -18,7 +18,8 @@ MIS = 'dual_dice', 'gradient_dice'
 DEEP_RL = 'deep_td', 'deep_sr'
 TRAINED = 'srdice', 'deep_sr', 'deep_td', *MIS
 SMALLEST = 5_000  # Transitions, of the paper's ablation.
-_QUANTITIES = {'log_swing': 'log deviation'}
+_QUANTITIES = {'log_swing': 'log deviation', 'log_settled': 'log updates'}
+_UPDATES = 250_000  # The paper's.
 _NOTHING = claim_rules.Finding()
 
 Decide = Callable[[claim_rules.Evidence], claim_rules.Finding]
@@ -68,6 +69,24 @@ def swings_less(
 ) -> Decide:
   """Compares how much estimates swing on the way, task by task."""
   return compared((experiment,), pairs, 'log_swing', **tasks)
+
+
+def settles_sooner(
+    pairs: Sequence[tuple[str, str]], experiment: str = 'hard', **tasks
+) -> Decide:
+  """Compares after how many updates estimates stay where they end.
+
+  Only runs with the paper's updates: in others methods differ in rates, too.
+  """
+  decide = compared((experiment,), pairs, 'log_settled', **tasks)
+
+  def of_whole_runs(evidence):
+    runs = evidence.runs
+    if 'updates' in runs:
+      runs = runs[runs['updates'] == _UPDATES]
+    return decide(dataclasses.replace(evidence, runs=runs))
+
+  return of_whole_runs
 
 
 def compared(
@@ -244,17 +263,37 @@ def more_biased_by_noise(evidence) -> claim_rules.Finding:
   return claim_rules.on_every_task(found, per_task=len(DEEP_RL))
 
 
-def no_gain_of_layers(evidence) -> claim_rules.Finding:
-  """Compares DualDICE and GradientDICE with one more hidden layer."""
-  words, found = lambda layers: f'{int(layers)} hidden layers', []
-  errors = _variants(evidence, 'big_networks', words, ('hidden_layers',))
-  for method in MIS:
-    columns = [c for c in errors.columns if c.startswith(f'{method},')]
-    if len(columns) == 2:
-      small, big = sorted(columns)
-      found += claim_rules.compare(errors, big, small)
-  found = claim_rules.no_gain(found)
-  return claim_rules.on_every_task(found, per_task=len(MIS))
+def over_numbers(
+    experiment: str,
+    field: str,
+    words: str,
+    methods: Sequence[str],
+    rule: Callable = list,
+    rising: bool = True,
+) -> Decide:
+  """Compares methods over the two values of a hyper-parameter.
+
+  Args:
+    experiment: whose runs are compared.
+    field: the hyper-parameter.
+    words: what it counts.
+    methods: each is compared with itself.
+    rule: what comparisons say.
+    rising: whether the smaller value should have the lower log error.
+  """
+
+  def decide(evidence):
+    worded, found = lambda number: f'{int(number):,} {words}', []
+    errors = _variants(evidence, experiment, worded, (field,))
+    for method in methods:
+      columns = [c for c in errors.columns if c.startswith(f'{method},')]
+      if len(columns) == 2:
+        number = lambda c: int(c.split(', ')[1].split()[0].replace(',', ''))
+        pair = sorted(columns, key=number, reverse=not rising)
+        found += claim_rules.compare(errors, *pair)
+    return claim_rules.on_every_task(rule(found), per_task=len(methods))
+
+  return decide
 
 
 def seconds_ratio(

@@ -371,8 +371,13 @@ def lower_on_rewards(
 ) -> Finding:
   """Confirmed if the mean log MSE is the lower one, on each task.
 
-  All rewards of a seed have the same ratios: seeds are compared, not rewards.
+  All rewards of a seed have the same ratios: seeds are compared, not rewards. A
+  log MSE below what the reward's truth allows counts as that.
   """
+  if 'truth_error' in rewards:
+    error = rewards['truth_error'] / rewards['data_mean']
+    allowed = np.log(0.5 * error**2)
+    rewards = rewards.assign(log_mse=np.maximum(rewards['log_mse'], allowed))
   found = []
   for env, table in _by_reward(rewards, (method, *others)):
     means = table.groupby(level='seed').mean()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import signal
 
 from srdice_tf import results
 from srdice_tf.evaluation import log_error
@@ -20,6 +21,7 @@ _NOT_TOLD = frozenset((
 ))
 _LEAST_ESTIMATES = 5  # Fewer say nothing of how much they swing.
 _TINY = 1e-12
+_NEAR = 0.1  # Of the truth.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,9 +97,10 @@ def frame(group: Group) -> pd.DataFrame:
   environment and what differs between its tasks), 'variant' (in which
   hyper-parameters a method differs from most of its runs), 'label' (both),
   'run' (seed and part of the data), 'behaviour_log_error', 'log_swing' (how
-  much the estimate swings on the way), 'worst_error' (the largest on the way,
-  relative to the truth), 'phase_seconds', 'updates', and each setting in which
-  runs of an environment differ, as 'task.<field>' and 'method.<field>'.
+  much the estimate swings on the way), 'log_settled' (after how many updates it
+  stays where it ends), 'worst_error' (the largest on the way, relative to the
+  truth), 'phase_seconds', 'updates', and each setting in which runs of an
+  environment differ, as 'task.<field>' and 'method.<field>'.
   """
   if not group.records:
     return pd.DataFrame()
@@ -147,6 +150,7 @@ def _row(group, record, method, tasks, methods, with_setting) -> dict:
       'label': ', '.join([method, *_texts(variant)]),
       'behaviour_log_error': behaviour_log_error(evaluation),
       'log_swing': log_swing(evaluation, method),
+      'log_settled': log_settled(evaluation, method),
       'worst_error': worst_error(evaluation, method),
       'phase_seconds': dict(phases),
       'updates': num_updates(evaluation[method]) or 0,
@@ -165,14 +169,33 @@ def log_swing(evaluation: results.Evaluation, method: str) -> float | None:
   """Returns by how much an estimate swings on the way, relative to the truth.
 
   It is the natural log of the standard deviation of the estimates in the second
-  half of the updates; None for a closed form, or without a truth.
+  half of the updates from a straight line: to drift is not to swing. None for a
+  closed form, or without a truth.
   """
   estimates = np.array(evaluation[method].curve.estimates, float)
   last = estimates[len(estimates) // 2 :]
   if evaluation.truth is None or len(last) < _LEAST_ESTIMATES:
     return None
   scale = max(abs(evaluation.truth.value), _TINY)
-  return float(np.log(max(last.std() / scale, _TINY)))
+  line = signal.detrend(last) if np.isfinite(last).all() else last
+  return float(np.log(max(line.std() / scale, _TINY)))
+
+
+def log_settled(evaluation: results.Evaluation, method: str) -> float | None:
+  """Returns after how many updates an estimate stays near where it ends.
+
+  It is the natural log of the updates from which on the estimate is within 10%
+  of the truth from the last one; None for a closed form, or without a truth.
+  """
+  curve, truth = evaluation[method].curve, evaluation.truth
+  if truth is None or len(curve.steps) < 2 * _LEAST_ESTIMATES:
+    return None
+  away = np.abs(np.array(curve.estimates, float) - curve.estimates[-1])
+  is_there = away <= _NEAR * abs(truth.value)
+  late = np.flatnonzero(~is_there)
+  first = late[-1] + 1 if len(late) else 0
+  # What ends as NaN never settles.
+  return float(np.log(curve.steps[min(first, len(curve.steps) - 1)]))
 
 
 def worst_error(evaluation: results.Evaluation, method: str) -> float | None:

@@ -37,6 +37,13 @@ def test_errors_of_many_orders_of_magnitude():
   assert verdict(far, -far, near, near) == claim_rules.CONFIRMED
   assert verdict(far, near, near, near) == claim_rules.REFUTED
   assert verdict(near, near, near, near, diverged=True) == claim_rules.CONFIRMED
+  # Of both methods together half are enough: one is far off, one never is.
+  both = _games([near] * 4)
+  is_far = both['method'] == 'gradient_dice'
+  both.loc[is_far, 'worst_error'] = 101.0
+  assert _verdict('atari_far', both) == claim_rules.CONFIRMED
+  both.loc[is_far & (both['run'] == '3'), 'worst_error'] = 99.0
+  assert _verdict('atari_far', both) == claim_rules.REFUTED
   one = _games([far] * 4)
   assert _verdict('atari_far', one[one['task'] == 'A']) == claim_rules.OPEN
 
@@ -53,9 +60,9 @@ def test_bias_on_games():
   assert verdict(1.4, 1.5, 1.3, 1.4, truth_error=0.8) == claim_rules.OPEN
 
 
-@pytest.mark.parametrize('kind', ['main', 'noise'])
+@pytest.mark.parametrize('kind', ['main', 'noise', 'separate'])
 def test_games(kind):
-  name = 'atari_mis' if kind == 'main' else 'atari_noise_mis'
+  name = 'atari_mis' if kind == 'main' else f'atari_{kind}_mis'
   make = lambda tasks, **errors: claim_evidence.runs(
       f'atari_{kind}', claim_evidence.GOOD | errors, tasks,
       behaviour_log_error=-9.0,
@@ -65,6 +72,8 @@ def test_games(kind):
   assert _verdict(name, one) == claim_rules.OPEN
   lost = make('B', gradient_dice=-9.0)
   assert _verdict(name, one, lost) == claim_rules.REFUTED
+  if kind == 'separate':
+    return
   name = name.replace('mis', 'behaviour')
   assert _verdict(name, both) == claim_rules.CONFIRMED
   assert _verdict(name, make('AB', deep_td=-12.0)) == claim_rules.REFUTED

@@ -34,6 +34,20 @@ def _chain(**first):
   ])
 
 
+def test_who_still_learns():
+  make = lambda last: pd.DataFrame([
+      {'features': features, 'method': 'gradient_dice', 'step': 100 * (k + 1),
+       **{str(t): (last if k >= 18 else -4.0) + 0.1 * _NOISE[t] * (k >= 18)
+          for t in range(4)}}
+      for features in ('tabular', 'inverted', 'dependent')
+      for k in range(20)
+  ])
+  verdict = lambda last: _verdict('chain_improving', chain=make(last))
+  assert verdict(-4.5) == claim_rules.CONFIRMED
+  assert verdict(-3.5) == claim_rules.REFUTED
+  assert verdict(-4.0) == claim_rules.OPEN
+
+
 def test_who_learns_faster_on_the_chain():
   good = _chain(srdice=0, dual_dice=1, gradient_dice=2)
   assert _verdict('chain_fast', chain=good) == claim_rules.CONFIRMED

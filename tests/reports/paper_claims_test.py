@@ -224,6 +224,30 @@ def test_swings():
   assert _verdict('dual_unstable', *runs, found) == claim_rules.REFUTED
 
 
+def test_who_settles_first():
+  make = lambda updates, **first: pd.concat([
+      _runs('hard', {method: -1.0}).assign(
+          log_settled=log + np.resize(_NOISE, 20), diverged=False,
+          updates=updates,
+      )
+      for method, log in first.items()
+  ])
+  rapid = {'srdice': 9.0, 'dual_dice': 10.0, 'gradient_dice': 11.0}
+  assert _verdict('rapid', make(250_000, **rapid)) == claim_rules.CONFIRMED
+  slow = {**rapid, 'srdice': 12.0}
+  assert _verdict('rapid', make(250_000, **slow)) == claim_rules.REFUTED
+  # Methods of shortened runs have different rates.
+  assert _verdict('rapid', make(30_000, **rapid)) == claim_rules.OPEN
+
+
+def test_the_direct_sr_beside_td():
+  make = lambda error: _both({**_GOOD, 'deep_sr': error}, _TASKS)
+  assert _verdict('direct_sr', *make(-6.9)) == claim_rules.CONFIRMED
+  assert _verdict('direct_sr', *make(-5.0)) == claim_rules.REFUTED
+  assert _verdict('direct_sr', *make(-9.0)) == claim_rules.REFUTED
+  assert _verdict('direct_sr', make(-6.9)[0]) == claim_rules.OPEN
+
+
 def test_gradient_dice_on_humanoid():
   make = lambda error: _runs(
       'easy', {**_GOOD, 'gradient_dice': error}, ['Humanoid-v4']
@@ -302,6 +326,17 @@ def test_random_rewards():
   assert judged.table.rows[0][4:7] == [
       pytest.approx(2.8 / 3), pytest.approx(0.6465, abs=1e-4), 1.0
   ]
+  # No mean is below what the truths of the rewards allow: log(0.5 0.2^2).
+  known = five(one).assign(truth_error=0.1, data_mean=-0.5)
+  found_mean = lambda rows: claim_rules.lower_on_rewards(
+      rows, 'srdice', ['behaviour']
+  ).comparisons[0].value
+  assert found_mean(five(one)) == pytest.approx(-5.0 + 8.0)
+  least = np.log(0.02)
+  noise = np.mean(_NOISE[:3])
+  assert found_mean(known) == pytest.approx(
+      (4 * least - 1.0 + noise) / 5 - least
+  )
   # Two seeds are too few, however many rewards there are.
   tables = {'random_rewards': five(_rewards(2, **found))}
   for name in ('rewards_share', 'rewards_mean', 'rewards_behaviour'):

@@ -96,9 +96,12 @@ def test_a_closed_form_has_no_updates(steps, updates):
     'estimates, expected',
     [
         ((9.0, -9.0, 9.0, 1.0, 3.0, 1.0, 3.0), None),  # Four are too few.
-        # Four of the last five are 1 away from their mean, the truth is 2.
-        ((9.0,) * 5 + (1.0, 3.0, 1.0, 3.0, 2.0), np.log(0.8**0.5 / 2.0)),
+        # Squares of the last five from their mean: 4; from a straight line of
+        # the slope 0.2, whose own are 0.4: 3.6. The truth is 2.
+        ((9.0,) * 5 + (1.0, 3.0, 1.0, 3.0, 2.0), np.log(0.72**0.5 / 2.0)),
         ((5.0,) * 10, np.log(1e-12)),
+        (tuple(range(10)), np.log(1e-12)),  # It drifts, and does not swing.
+        ((1.0,) * 9 + (np.nan,), np.nan),
     ],
 )
 def test_how_much_an_estimate_swings(estimates, expected):
@@ -110,9 +113,32 @@ def test_how_much_an_estimate_swings(estimates, expected):
       {'srdice': result}, 0.99, 0, 'A', 'hard', 100, 10, 1.5, hand_made.TRUTH
   )
   swing = run_records.log_swing(found, 'srdice')
-  assert swing == (expected and pytest.approx(expected))
+  assert swing == (expected and pytest.approx(expected, nan_ok=True))
   untrue = dataclasses.replace(found, truth=None)
   assert run_records.log_swing(untrue, 'srdice') is None
+
+
+@pytest.mark.parametrize(
+    'estimates, updates',
+    [
+        ((5.0,) * 9, None),  # Nine are too few.
+        # Within 0.2 of the last one, a tenth of the truth of 2.
+        ((5.0, 1.1, 5.0, 1.1, 1.0, 0.9, 1.1, 1.0, 1.1, 1.0), 4),
+        ((1.1,) * 10, 1),
+        ((9.0,) * 9 + (1.0,), 10),
+        ((1.0,) * 9 + (np.nan,), 10),
+    ],
+)
+def test_when_an_estimate_is_where_it_ends(estimates, updates):
+  curve = results.Curve(tuple(range(1, len(estimates) + 1)), estimates)
+  result = results.MethodResult('srdice', 1.0, curve=curve)
+  found = results.Evaluation(
+      {'srdice': result}, 0.99, 0, 'A', 'hard', 100, 10, 1.5, hand_made.TRUTH
+  )
+  settled = run_records.log_settled(found, 'srdice')
+  assert settled == (updates and pytest.approx(np.log(updates)))
+  untrue = dataclasses.replace(found, truth=None)
+  assert run_records.log_settled(untrue, 'srdice') is None
 
 
 def test_the_worst_error_is_of_the_whole_way():

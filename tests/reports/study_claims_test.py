@@ -121,6 +121,24 @@ def test_one_more_layer():
   assert _verdict('big', small, same) == claim_rules.CONFIRMED
   better = make(3, {'dual_dice': -4.0, 'gradient_dice': -3.0})
   assert _verdict('big', small, better) == claim_rules.REFUTED
+  assert _verdict('big_worse', small, better) == claim_rules.REFUTED
+  worse = make(3, {'dual_dice': -0.5, 'gradient_dice': -2.0})
+  assert _verdict('big_worse', small, worse) == claim_rules.CONFIRMED
+  assert _verdict('big_worse', small, same) == claim_rules.OPEN
+
+
+def test_minibatches():
+  make = lambda pairs, error: _runs(
+      'batch_size', {'dual_dice': error, 'gradient_dice': -3.0}, ['A'],
+      **{'method.ratio_batch_size': pairs},
+  )
+  large = make(2048, -2.0)
+  assert _verdict('batch', make(256, -1.9), large) == claim_rules.CONFIRMED
+  assert _verdict('batch', make(256, 0.0), large) == claim_rules.REFUTED
+  assert _verdict('batch', large) == claim_rules.OPEN
+  runs = pd.concat([make(256, -1.9), large])
+  found = _judged('batch', desk=claim_rules.Evidence(runs, {}))
+  assert found.table.rows[0][1] == 'DualDICE, 256 pairs − DualDICE, 2,048 pairs'
 
 
 def test_run_times():
