@@ -32,7 +32,8 @@ def on_games(
     methods: whose runs are meant.
     experiment: likewise.
     min_games: to confirm.
-    together: whether it is asked about the runs of all methods at once.
+    together: whether it is asked about the runs of all methods at once, where
+      all of them are.
   """
   cell = ['task'] if together else ['method', 'task']
 
@@ -42,9 +43,11 @@ def on_games(
       return claim_rules.Finding()
     is_meant = runs['method'].isin(methods) & runs['truth'].notna()
     rows = runs[is_meant & (runs['experiment'] == experiment)]
-    cells = rows.groupby(cell, sort=False)
+    cells = [same for _, same in rows.groupby(cell, sort=False)]
+    if together:
+      cells = [same for same in cells if {*same['method']} == {*methods}]
     return claim_rules.on_every_task(
-        [question(same) for _, same in cells],
+        [question(same) for same in cells],
         min_games,
         1 if together else len(methods),
         alone=0.0,
@@ -85,7 +88,7 @@ def is_biased(rows: pd.DataFrame) -> claim_rules.Comparison:
 
 def _comparison(rows, what: str, figures, answer: str):
   first = rows.iloc[0]
-  if len(rows) < claim_rules.MIN_SEEDS:
+  if rows.groupby('method')['run'].nunique().min() < claim_rules.MIN_SEEDS:
     answer = claim_rules.FEW
   names = ' and '.join(dict.fromkeys(rows['method']))
   what = f'{names}: {what}'

@@ -82,8 +82,8 @@ def settles_sooner(
 
   def of_whole_runs(evidence):
     runs = evidence.runs
-    if 'updates' in runs:
-      runs = runs[runs['updates'] == _UPDATES]
+    if 'updates' in runs:  # What diverged was stopped before its end.
+      runs = runs[(runs['updates'] == _UPDATES) | runs['diverged']]
     return decide(dataclasses.replace(evidence, runs=runs))
 
   return of_whole_runs
@@ -218,6 +218,9 @@ def _variants(
   if not {*columns} <= {*evidence.runs.columns}:
     return pd.DataFrame()
   name = lambda row: f'{row["method"]}, {words(*(row[c] for c in columns))}'
+  # A method whose runs do not differ in a field has none.
+  runs = evidence.runs.dropna(subset=columns)
+  evidence = dataclasses.replace(evidence, runs=runs)
   return claim_rules.errors_of(evidence, experiment, name)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -184,18 +185,19 @@ def log_swing(evaluation: results.Evaluation, method: str) -> float | None:
 def log_settled(evaluation: results.Evaluation, method: str) -> float | None:
   """Returns after how many updates an estimate stays near where it ends.
 
-  It is the natural log of the updates from which on the estimate is within 10%
-  of the truth from the last one; None for a closed form, or without a truth.
+  It is the natural log of the updates from which on the estimate differs from
+  the last one by at most 10% of the truth; NaN if it diverged, None for a
+  closed form, or without a truth.
   """
   curve, truth = evaluation[method].curve, evaluation.truth
   if truth is None or len(curve.steps) < 2 * _LEAST_ESTIMATES:
     return None
+  if not math.isfinite(curve.estimates[-1]) or evaluation[method].diverged:
+    return math.nan
   away = np.abs(np.array(curve.estimates, float) - curve.estimates[-1])
   is_there = away <= _NEAR * abs(truth.value)
   late = np.flatnonzero(~is_there)
-  first = late[-1] + 1 if len(late) else 0
-  # What ends as NaN never settles.
-  return float(np.log(curve.steps[min(first, len(curve.steps) - 1)]))
+  return float(np.log(curve.steps[late[-1] + 1 if len(late) else 0]))
 
 
 def worst_error(evaluation: results.Evaluation, method: str) -> float | None:

@@ -44,6 +44,10 @@ def test_errors_of_many_orders_of_magnitude():
   assert _verdict('atari_far', both) == claim_rules.CONFIRMED
   both.loc[is_far & (both['run'] == '3'), 'worst_error'] = 99.0
   assert _verdict('atari_far', both) == claim_rules.REFUTED
+  # Three seeds of each method are needed, and both methods.
+  both = _games([far] * 4)
+  for is_left in (both['run'] < '2', both['method'] == 'gradient_dice'):
+    assert _verdict('atari_far', both[is_left]) == claim_rules.OPEN
   one = _games([far] * 4)
   assert _verdict('atari_far', one[one['task'] == 'A']) == claim_rules.OPEN
 
@@ -56,6 +60,10 @@ def test_bias_on_games():
   assert verdict(1.4, 1.5, 1.3, 1.4) == claim_rules.CONFIRMED
   assert verdict(2.0, 2.02, 1.98, 2.01) == claim_rules.REFUTED
   assert verdict(2.0, 1.0, 3.5, 2.0) == claim_rules.OPEN
+  # SR-DICE is none of the deep RL methods.
+  mixed = _games([1.4, 1.5, 1.3, 1.4])
+  mixed.loc[mixed['method'] == 'srdice', 'value'] = 2.0
+  assert _verdict('atari_biased', mixed) == claim_rules.CONFIRMED
   # 30% too low is nothing if the truth is known by 40%.
   assert verdict(1.4, 1.5, 1.3, 1.4, truth_error=0.8) == claim_rules.OPEN
 
@@ -69,7 +77,10 @@ def test_games(kind):
   )
   both, one = make('AB'), make('A')
   assert _verdict(name, both) == claim_rules.CONFIRMED
-  assert _verdict(name, one) == claim_rules.OPEN
+  # Only Pong has a second agent.
+  enough = kind == 'separate'
+  expected = claim_rules.CONFIRMED if enough else claim_rules.OPEN
+  assert _verdict(name, one) == expected
   lost = make('B', gradient_dice=-9.0)
   assert _verdict(name, one, lost) == claim_rules.REFUTED
   if kind == 'separate':

@@ -216,6 +216,15 @@ def test_swings():
   assert _verdict('dual_unstable', *runs, less) == claim_rules.CONFIRMED
   less = make('gradient_dice', -6.0)  # Less than SR-DICE's.
   assert _verdict('stable', *runs, less) == claim_rules.REFUTED
+  # More than half of the tasks are enough, for either verdict.
+  mixed = lambda of_less: pd.concat([
+      less.assign(log_swing=-1.0)[less['task'].isin([*of_less])],
+      more[~more['task'].isin([*of_less])],
+  ])
+  less = make('gradient_dice', -1.0)
+  assert _verdict('dual_unstable', *runs, mixed('ABC')) == claim_rules.CONFIRMED
+  assert _verdict('dual_unstable', *runs, mixed('AB')) == claim_rules.REFUTED
+  less = make('gradient_dice', -6.0)
   # What has no curve does not count, what diverged has the largest swing.
   none = make('gradient_dice', 1.0).assign(log_swing=np.nan)
   assert _verdict('stable', *runs, none) == claim_rules.OPEN
@@ -238,6 +247,19 @@ def test_who_settles_first():
   assert _verdict('rapid', make(250_000, **slow)) == claim_rules.REFUTED
   # Methods of shortened runs have different rates.
   assert _verdict('rapid', make(30_000, **rapid)) == claim_rules.OPEN
+  # What diverged was stopped early, and has not settled.
+  whole = make(250_000, **rapid)
+  is_lost = whole['method'] == 'dual_dice'
+  lost = whole.assign(
+      updates=whole['updates'].mask(is_lost, 4_000), diverged=is_lost,
+      log_settled=whole['log_settled'].mask(is_lost),
+  )
+  assert _verdict('rapid', lost) == claim_rules.CONFIRMED
+  # All five tasks are needed; Pendulum has no say.
+  four = whole[whole['task'] != 'E']
+  assert _verdict('rapid', four) == claim_rules.OPEN
+  other = make(250_000, **slow).assign(task='Pendulum-v1')
+  assert _verdict('rapid', whole, other) == claim_rules.CONFIRMED
 
 
 def test_the_direct_sr_beside_td():
@@ -245,7 +267,13 @@ def test_the_direct_sr_beside_td():
   assert _verdict('direct_sr', *make(-6.9)) == claim_rules.CONFIRMED
   assert _verdict('direct_sr', *make(-5.0)) == claim_rules.REFUTED
   assert _verdict('direct_sr', *make(-9.0)) == claim_rules.REFUTED
-  assert _verdict('direct_sr', make(-6.9)[0]) == claim_rules.OPEN
+  hard, easy = make(-6.9)
+  assert _verdict('direct_sr', hard) == claim_rules.OPEN
+  assert _verdict('direct_sr', hard, easy[easy['task'] != 'E']) == (
+      claim_rules.OPEN
+  )
+  other = _runs('hard', {**_GOOD, 'deep_sr': -1.0}, ['Reacher-v4'])
+  assert _verdict('direct_sr', hard, easy, other) == claim_rules.CONFIRMED
 
 
 def test_gradient_dice_on_humanoid():

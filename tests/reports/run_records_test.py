@@ -126,7 +126,7 @@ def test_how_much_an_estimate_swings(estimates, expected):
         ((5.0, 1.1, 5.0, 1.1, 1.0, 0.9, 1.1, 1.0, 1.1, 1.0), 4),
         ((1.1,) * 10, 1),
         ((9.0,) * 9 + (1.0,), 10),
-        ((1.0,) * 9 + (np.nan,), 10),
+        ((1.0,) * 9 + (np.inf,), np.nan),  # It never settles.
     ],
 )
 def test_when_an_estimate_is_where_it_ends(estimates, updates):
@@ -136,7 +136,11 @@ def test_when_an_estimate_is_where_it_ends(estimates, updates):
       {'srdice': result}, 0.99, 0, 'A', 'hard', 100, 10, 1.5, hand_made.TRUTH
   )
   settled = run_records.log_settled(found, 'srdice')
-  assert settled == (updates and pytest.approx(np.log(updates)))
+  assert settled == (updates and pytest.approx(np.log(updates), nan_ok=True))
+  lost = dataclasses.replace(result, diverged=True)
+  stopped = dataclasses.replace(found, methods={'srdice': lost})
+  if updates:
+    assert np.isnan(run_records.log_settled(stopped, 'srdice'))
   untrue = dataclasses.replace(found, truth=None)
   assert run_records.log_settled(untrue, 'srdice') is None
 

@@ -135,10 +135,17 @@ def test_minibatches():
   large = make(2048, -2.0)
   assert _verdict('batch', make(256, -1.9), large) == claim_rules.CONFIRMED
   assert _verdict('batch', make(256, 0.0), large) == claim_rules.REFUTED
+  assert _verdict('batch', make(256, -5.0), large) == claim_rules.CONFIRMED
   assert _verdict('batch', large) == claim_rules.OPEN
-  runs = pd.concat([make(256, -1.9), large])
+  runs = pd.concat([make(256, -1.9), large], ignore_index=True)
   found = _judged('batch', desk=claim_rules.Evidence(runs, {}))
-  assert found.table.rows[0][1] == 'DualDICE, 256 pairs − DualDICE, 2,048 pairs'
+  assert found.table.rows[0][1] == 'DualDICE, 2,048 pairs − DualDICE, 256 pairs'
+  # GradientDICE's runs need not differ yet.
+  field = 'method.ratio_batch_size'
+  is_other = runs['method'] == 'gradient_dice'
+  half = runs[~is_other | (runs[field] == 256)]
+  half = half.assign(**{field: half[field].mask(is_other)})
+  assert _verdict('batch', half) == claim_rules.CONFIRMED
 
 
 def test_run_times():
