@@ -189,8 +189,7 @@ EXPERIMENTS: dict[str, designs.Experiment] = {
         num_seeds=3,
     ),
     'behaviour_parts': designs.Experiment(
-        'Which part of the behaviour policy is hard: its noise, or its uniform '
-        'actions',
+        'Which part of the hard behaviour policy hurts psi',
         designs.SR_METHODS,
         ('Reacher-v4', 'Ant-v4'),
         tuple(_behaviour_parts()),
