@@ -180,7 +180,7 @@ EXPERIMENTS: dict[str, designs.Experiment] = {
         scaled={'desk': _FAST},
     ),
     'batch_size': designs.Experiment(
-        'DualDICE and GradientDICE with minibatches of 256 and 2,048',
+        'DualDICE and GradientDICE in minibatches of 256 and 2,048',
         designs.DICE_METHODS,
         points=(
             designs.Point(task=designs.HARD, of='hard'),
